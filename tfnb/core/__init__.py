@@ -1,0 +1,1 @@
+"""The nouns both columns speak: dtypes, shapes, errors, registries, events."""

@@ -1,0 +1,290 @@
+"""Kernels: from a node and a device to something that computes.
+
+A kernel function says by its first parameters what it is:
+
+* ``(xp, *inputs, *, attrs...)`` pure: arrays in, arrays out, on NumPy or CuPy;
+* ``(ctx, *inputs, *, attrs...)`` needs the step: resources, rendezvous, randomness, functions;
+* ``(ctx, done, *inputs, *, attrs...)`` asynchronous: returns at once and calls ``done(outputs | exception)``.
+
+:func:`create_kernel` binds a function to one node's attributes once, so that running it is one call.
+Keyword-only parameters are attributes by name; list arguments arrive as one Python list.
+An :class:`OpKernel` is fixed for the session; :class:`OpKernelContext` lives for one execution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from tfnb.core import errors
+from tfnb.core.attr_value import TensorAttr
+from tfnb.core.op_registry import OpDefinition
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from tfnb.core.cancellation import CancellationManager
+    from tfnb.core.rendezvous import Rendezvous
+    from tfnb.core.resource_mgr import ResourceMgr
+
+type_of_done = Callable[[Any], None]
+
+
+class Device(Protocol):
+    """What a kernel may ask of the device it runs on."""
+
+    name: str
+    device_type: str
+    xp: Any
+    resource_manager: ResourceMgr
+
+
+class FunctionLibraryRuntime(Protocol):
+    """How a kernel calls a function of the graph's library."""
+
+    def run(
+        self,
+        ctx: OpKernelContext,
+        name: str,
+        attrs: Mapping[str, Any],
+        args: Sequence[Any],
+        done: type_of_done,
+    ) -> None:
+        """Runs function ``name`` on ``args``; ``done`` gets the list of results or an exception."""
+        ...
+
+    def call(
+        self, ctx: OpKernelContext, name: str, attrs: Mapping[str, Any], args: Sequence[Any]
+    ) -> list[Any]:
+        """Runs function ``name`` in the calling thread and returns its results."""
+        ...
+
+
+@dataclass(slots=True)
+class StepContext:
+    """What one step shares with all its kernels; fixed while the step runs."""
+
+    step_id: int
+    rendezvous: Rendezvous
+    cancellation_manager: CancellationManager
+    step_container: ResourceMgr
+    function_library: FunctionLibraryRuntime | None = None
+    session_state: Any = None
+    session_handle: str = ""
+    call_frame: Any = None
+    run_options: Any = None
+    session_metadata: Any = None
+    emit: Callable[[str], None] | None = None
+
+
+class OpKernelContext:
+    """One execution of one kernel, seen from inside."""
+
+    __slots__ = ("device", "frame_id", "input_is_dead", "iteration", "kernel", "step")
+
+    def __init__(
+        self,
+        step: StepContext,
+        device: Device,
+        kernel: OpKernel,
+        frame_id: int = 0,
+        iteration: int = 0,
+        input_is_dead: bool = False,
+    ) -> None:
+        self.step = step
+        self.device = device
+        self.kernel = kernel
+        self.frame_id = frame_id
+        self.iteration = iteration
+        self.input_is_dead = input_is_dead
+
+    @property
+    def xp(self) -> Any:
+        """The array module of the device: numpy or cupy."""
+        return self.device.xp
+
+    @property
+    def node_name(self) -> str:
+        """The name of the node."""
+        return self.kernel.node_name
+
+    @property
+    def op_type(self) -> str:
+        """The op of the node."""
+        return self.kernel.definition.name
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        """The node's attributes."""
+        return self.kernel.attrs
+
+    @property
+    def kernel_state(self) -> dict[str, Any]:
+        """What this kernel keeps from one execution to the next, for the session's life."""
+        return self.kernel.state
+
+    @property
+    def resource_manager(self) -> ResourceMgr:
+        """The resources of this device in this session."""
+        return self.device.resource_manager
+
+    @property
+    def step_container(self) -> ResourceMgr:
+        """Resources that end with the step (TensorArrays, stacks)."""
+        return self.step.step_container
+
+    @property
+    def rendezvous(self) -> Rendezvous:
+        """Where this step's tensors meet."""
+        return self.step.rendezvous
+
+    @property
+    def cancellation_manager(self) -> CancellationManager:
+        """Whoever blocks registers here."""
+        return self.step.cancellation_manager
+
+    @property
+    def function_library(self) -> FunctionLibraryRuntime:
+        """Runs functions of the graph's library.
+
+        Raises:
+          InternalError: the step has none.
+        """
+        library = self.step.function_library
+        if library is None:
+            raise errors.internal("This step has no function library.")
+        return library
+
+    @property
+    def session_state(self) -> Any:
+        """Tensors kept between steps by handle."""
+        return self.step.session_state
+
+    @property
+    def step_id(self) -> int:
+        """The id of the running step, unique in the process."""
+        return self.step.step_id
+
+
+@dataclass(slots=True)
+class OpKernel:
+    """A kernel bound to one node on one device.
+
+    ``compute`` takes the inputs in flat order: ``compute(*inputs)`` for a pure kernel,
+    ``compute(ctx, *inputs)`` for one that takes the context, ``compute(ctx, done, *inputs)`` for an
+    asynchronous one; it returns one value, a tuple, or None.
+    """
+
+    node_name: str
+    definition: OpDefinition
+    device: Device
+    kind: Literal["pure", "context", "async"]
+    compute: Callable[..., Any]
+    attrs: Mapping[str, Any]
+    num_outputs: int
+    state: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_stateful(self) -> bool:
+        """Whether the kernel must live as long as the session."""
+        return self.definition.is_stateful
+
+
+def kernel_attr(value: Any) -> Any:
+    """An attribute's value as kernels see it: text as str, tensors as arrays."""
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value
+    if isinstance(value, TensorAttr):
+        return value.value()
+    if isinstance(value, list):
+        return [kernel_attr(one) for one in value]
+    return value
+
+
+def create_kernel(
+    definition: OpDefinition, node_name: str, attrs: Mapping[str, Any], device: Device
+) -> OpKernel:
+    """Binds the op's kernel for ``device`` to a node's attributes.
+
+    Raises:
+      NotFoundError: the op has no kernel for this type of device (TensorFlow's text).
+      InvalidArgumentError: an attribute that the kernel needs is missing.
+    """
+    function = definition.kernels.get(device.device_type)
+    if function is None:
+        raise errors.not_found(no_kernel_message(definition, node_name, device.device_type))
+    code: CodeType = function.__code__  # type: ignore[attr-defined]
+    names = code.co_varnames
+    positional = names[: code.co_argcount]
+    wanted = names[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    optional: Mapping[str, Any] = getattr(function, "__kwdefaults__", None) or {}
+    bound = {}
+    for name in wanted:
+        if name in attrs:
+            bound[name] = kernel_attr(attrs[name])
+        elif name not in optional:
+            raise errors.invalid_argument(
+                f"Node '{node_name}' (op {definition.name}) has no attribute '{name}'."
+            )
+    kind: Literal["pure", "context", "async"] = "pure"
+    if positional and positional[0] == "ctx":
+        kind = "async" if len(positional) > 1 and positional[1] == "done" else "context"
+    lead = {"pure": 1, "context": 1, "async": 2}[kind]
+    op_def = definition.op_def
+    compute: Callable[..., Any] = partial(function, **bound) if bound else function
+    if any(arg.is_list for arg in op_def.inputs):
+        ranges = op_def.input_ranges(attrs)
+        slices = [
+            slice(ranges[arg.name].start, ranges[arg.name].stop)
+            if arg.is_list
+            else ranges[arg.name].start
+            for arg in op_def.inputs
+        ]
+        compute = _gather_lists(compute, slices, lead)
+    if kind == "pure":
+        compute = partial(compute, device.xp)
+    return OpKernel(
+        node_name=node_name,
+        definition=definition,
+        device=device,
+        kind=kind,
+        compute=compute,
+        attrs=attrs,
+        num_outputs=sum(len(arg.types(attrs)) for arg in op_def.outputs),
+    )
+
+
+def _gather_lists(
+    function: Callable[..., Any], slices: Sequence[slice | int], lead: int
+) -> Callable[..., Any]:
+    """Wraps ``function`` so that flat inputs reach it with list arguments as lists."""
+    if lead == 1:
+
+        def call(first: Any, *inputs: Any) -> Any:
+            return function(
+                first, *[list(inputs[s]) if isinstance(s, slice) else inputs[s] for s in slices]
+            )
+
+        return call
+
+    def call_async(ctx: Any, done: Any, *inputs: Any) -> Any:
+        return function(
+            ctx, done, *[list(inputs[s]) if isinstance(s, slice) else inputs[s] for s in slices]
+        )
+
+    return call_async
+
+
+def no_kernel_message(definition: OpDefinition, node_name: str, device_type: str) -> str:
+    """TensorFlow's sentence for an op without a kernel on a device, with what there is."""
+    kernels = definition.device_types()
+    listed = "".join(f"  device='{d}'\n" for d in kernels) or "  <no registered kernels>\n"
+    return (
+        f"No OpKernel was registered to support Op '{definition.name}' used by "
+        f"{{{{node {node_name}}}}} on a {device_type} device.\nRegistered kernels:\n{listed}"
+    )

@@ -1,0 +1,267 @@
+"""The vocabulary: every op's signature, shape function, kernels and gradient, kept in one place.
+
+An op is written once, in the file of its family::
+
+    @register_op("Relu", "features: T -> activations: T", "T: {realnumbertype, qint8}", shape=unchanged_shape)
+    def relu(xp, features):
+        return xp.maximum(features, 0)
+
+    @relu.gradient
+    def _(op, grad):
+        return relu_grad(grad, op.outputs[0])
+
+The decorated function is the kernel for every device in ``devices``; the name it is bound to becomes an
+:class:`OpDefinition`, which is also callable as the graph builder once the framework room installed one with
+:func:`set_builder`.  The registry is filled while modules are imported and only read afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tfnb.core import errors
+from tfnb.core.op_def import OpDef, parse_op_def
+
+type_of_kernel = Callable[..., Any]
+
+_REGISTRY: dict[str, OpDefinition] = {}
+_builder: Callable[..., Any] | None = None
+_loaders: list[Callable[[str], None]] = []
+
+
+class OpDefinition:
+    """One op, whole: what it promises and what does it.
+
+    Attributes:
+      name: TensorFlow's name of the op (``MatMul``).
+      function: the shared kernel, or None where the op has no kernel.
+      shape_function: ``fn(InferenceContext) -> TensorShape | list[TensorShape]`` or None (all unknown).
+      gradient_function: ``fn(operation, *grads)`` or None.
+      is_differentiable: False where the op was marked as having no gradient.
+      host_memory: names of inputs and outputs that stay in host memory on other devices than CPU.
+    """
+
+    __slots__ = (
+        "__doc__",
+        "__name__",
+        "_flags",
+        "_kernels",
+        "_op_def",
+        "_signature",
+        "_specs",
+        "builder_cache",
+        "constant_value_function",
+        "function",
+        "gradient_function",
+        "host_memory",
+        "is_differentiable",
+        "is_stateful",
+        "name",
+        "shape_function",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        signature: str,
+        specs: tuple[str, ...],
+        *,
+        shape: Callable[..., Any] | None,
+        host_memory: tuple[str, ...],
+        flags: dict[str, Any],
+    ) -> None:
+        self.name = name
+        self.__name__ = python_name(name)
+        self.__doc__ = None
+        self._signature = signature
+        self._specs = specs
+        self._flags = flags
+        self._op_def: OpDef | None = None
+        self._kernels: dict[str, type_of_kernel] = {}
+        self.function: type_of_kernel | None = None
+        self.shape_function = shape
+        self.gradient_function: Callable[..., Any] | None = None
+        self.constant_value_function: Callable[..., Any] | None = None
+        self.is_differentiable = True
+        self.is_stateful: bool = bool(flags.get("stateful"))
+        self.host_memory = frozenset(host_memory)
+        self.builder_cache: Any = None
+
+    @property
+    def op_def(self) -> OpDef:
+        """The parsed signature; read on first use, so that importing 500 ops stays cheap."""
+        if self._op_def is None:
+            self._op_def = parse_op_def(self.name, self._signature, self._specs, **self._flags)
+        return self._op_def
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Adds a node of this op to the default graph: inputs in order, then attributes by keyword."""
+        if _builder is None:
+            raise errors.internal(f"No graph builder is installed; cannot build {self.name}.")
+        return _builder(self, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}({self._signature})>"
+
+    # -- decorators used below an op -----------------------------------------------------------------
+
+    def kernel(self, *device_types: str) -> Callable[[type_of_kernel], OpDefinition]:
+        """Registers another kernel for the given device types."""
+
+        def register(function: type_of_kernel) -> OpDefinition:
+            for device_type in device_types:
+                self._kernels[device_type] = function
+            return self
+
+        return register
+
+    def gradient(self, function: Callable[..., Any]) -> OpDefinition:
+        """Registers ``function(op, *grads)`` as the op's gradient."""
+        self.gradient_function = function
+        return self
+
+    def shape(self, function: Callable[..., Any]) -> OpDefinition:
+        """Registers the shape function, where it is too long for ``shape=``."""
+        self.shape_function = function
+        return self
+
+    def constant_value(self, function: Callable[..., Any]) -> OpDefinition:
+        """Registers ``function(tensor, partial) -> ndarray | None``: the value known while building."""
+        self.constant_value_function = function
+        return self
+
+    def not_differentiable(self) -> OpDefinition:
+        """Marks the op as a place where gradients stop (TensorFlow's NotDifferentiable)."""
+        self.is_differentiable = False
+        return self
+
+    # -- questions the runtime asks ------------------------------------------------------------------
+
+    @property
+    def kernels(self) -> dict[str, type_of_kernel]:
+        """Device type -> kernel function."""
+        return self._kernels
+
+    def has_kernel(self, device_type: str) -> bool:
+        """Whether the op can run on a device of this type."""
+        return device_type in self._kernels
+
+    def device_types(self) -> list[str]:
+        """The device types that have a kernel, GPU before CPU."""
+        return sorted(self._kernels, key=lambda d: (d == "CPU", d))
+
+
+def register_op(
+    name: str,
+    signature: str,
+    *specs: str,
+    shape: Callable[..., Any] | None = None,
+    stateful: bool = False,
+    commutative: bool = False,
+    aggregate: bool = False,
+    allows_uninitialized_input: bool = False,
+    host_memory: Iterable[str] = (),
+    devices: Iterable[str] = ("CPU", "GPU"),
+    deprecated: tuple[int, str] | None = None,
+) -> Callable[[type_of_kernel | None], OpDefinition]:
+    """Declares an op; the decorated function is its kernel (``None``: an op without a kernel).
+
+    Args:
+      name: TensorFlow's name of the op.
+      signature: ``"a: T, *values: N * T -> out: T"``; see :mod:`tfnb.core.op_def`.
+      *specs: attributes, one string each, in the order of TensorFlow's OpDef.
+      shape: the shape function; without one every output has an unknown shape.
+      stateful: whether the op's kernel keeps state or has effects.
+      commutative: whether inputs may change places.
+      aggregate: whether the op is a sum that may be computed in any grouping.
+      allows_uninitialized_input: whether a reference input may be uninitialized.
+      host_memory: inputs and outputs that live in host memory on any device.
+      devices: device types that the function serves.
+      deprecated: GraphDef version since which the op must not be used, and why.
+
+    Raises:
+      ValueError: another op with this name was registered before.
+    """
+    flags: dict[str, Any] = {
+        "stateful": stateful,
+        "commutative": commutative,
+        "aggregate": aggregate,
+        "allows_uninitialized_input": allows_uninitialized_input,
+        "deprecated": deprecated,
+    }
+    definition = OpDefinition(
+        name, signature, specs, shape=shape, host_memory=tuple(host_memory), flags=flags
+    )
+    if name in _REGISTRY:
+        raise ValueError(f"Op {name!r} is registered twice")
+    _REGISTRY[name] = definition
+
+    def decorate(function: type_of_kernel | None) -> OpDefinition:
+        definition.function = function
+        if function is not None:
+            definition.__name__ = getattr(function, "__name__", definition.__name__)
+            definition.__doc__ = function.__doc__
+            for device_type in devices:
+                definition._kernels[device_type] = function
+        return definition
+
+    return decorate
+
+
+def find(name: str) -> OpDefinition | None:
+    """The op with this name, or None."""
+    found = _REGISTRY.get(name)
+    if found is None and _loaders:
+        for load in list(_loaders):
+            load(name)
+        found = _REGISTRY.get(name)
+    return found
+
+
+def get(name: str) -> OpDefinition:
+    """The op with this name.
+
+    Raises:
+      NotFoundError: no op of that name is registered (TensorFlow's text, without the host's name).
+    """
+    found = find(name)
+    if found is None:
+        raise errors.not_found(
+            f"Op type not registered '{name}' in this process. Make sure the op is registered "
+            "before the graph is used."
+        )
+    return found
+
+
+def all_ops() -> dict[str, OpDefinition]:
+    """Every registered op by name (a copy)."""
+    for load in list(_loaders):
+        load("")
+    return dict(_REGISTRY)
+
+
+def set_builder(builder: Callable[..., Any]) -> None:
+    """Installs what :meth:`OpDefinition.__call__` calls: ``builder(definition, args, kwargs)``."""
+    global _builder
+    _builder = builder
+
+
+def add_loader(loader: Callable[[str], None]) -> None:
+    """Installs a function that imports the family of an op that is not known yet ("" = all)."""
+    _loaders.append(loader)
+
+
+_WORD_BREAK = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def python_name(op_name: str) -> str:
+    """The builder's Python name of an op.
+
+    >>> python_name("MatMul"), python_name("AddV2"), python_name("_Send"), python_name("Conv2D")
+    ('mat_mul', 'add_v2', '_send', 'conv2d')
+    """
+    prefix = "_" if op_name.startswith("_") else ""
+    words = _WORD_BREAK.sub("_", op_name.lstrip("_")).lower()
+    return prefix + re.sub(r"(\d)_d(?=_|$)", r"\1d", words)

@@ -1,0 +1,181 @@
+"""Where tensors wait for each other: the meeting point of Send and Recv.
+
+A key names one tensor of one iteration on its way between two devices.  Values sent under a key queue up
+first in, first out; each Recv takes one.  A Recv never blocks a thread: it leaves a callback.  ``start_abort``
+fails everybody who waits and everybody who comes later.  Corresponds to TensorFlow's ``rendezvous.h``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tfnb.core import errors
+from tfnb.core.cancellation import CancellationManager
+
+#: ``callback(error, value, is_dead)``: exactly one call per Recv.
+type_of_callback = Callable[[BaseException | None, Any, bool], None]
+
+
+class ParsedKey(NamedTuple):
+    """The five parts of a rendezvous key."""
+
+    src_device: str
+    src_incarnation: int
+    dst_device: str
+    edge_name: str
+    frame_id: int
+    iteration: int
+
+
+def create_key(
+    src_device: str, src_incarnation: int, dst_device: str, edge_name: str, frame_id: int, iteration: int
+) -> str:
+    """The key of one tensor: source; incarnation; destination; edge; frame:iteration.
+
+    >>> create_key("/cpu:0", 1, "/cpu:1", "edge_3_a", 0, 0)
+    '/cpu:0;0000000000000001;/cpu:1;edge_3_a;0:0'
+    """
+    return f"{src_device};{src_incarnation:016x};{dst_device};{edge_name};{frame_id}:{iteration}"
+
+
+def parse_key(key: str) -> ParsedKey:
+    """Takes a key apart.
+
+    Raises:
+      InvalidArgumentError: it has not five parts, or a number is malformed.
+    """
+    parts = key.split(";")
+    try:
+        src, incarnation, dst, edge, frame_iter = parts
+        frame, colon, iteration = frame_iter.partition(":")
+        if not (src and dst and edge and colon and len(incarnation) == 16):
+            raise ValueError
+        return ParsedKey(src, int(incarnation, 16), dst, edge, int(frame), int(iteration))
+    except ValueError:
+        raise errors.invalid_argument(f"Invalid rendezvous key: {key}") from None
+
+
+class Rendezvous:
+    """One step's meeting point; thread safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._values: dict[str, deque[tuple[Any, bool]]] = {}  # guarded by self._lock
+        self._waiters: dict[str, deque[type_of_callback]] = {}  # guarded by self._lock
+        self._error: BaseException | None = None  # guarded by self._lock
+
+    def send(self, key: str, value: Any, is_dead: bool = False) -> None:
+        """Leaves a value, or hands it to whoever waits longest.
+
+        Raises:
+          OpError: the rendezvous was aborted.
+        """
+        with self._lock:
+            if self._error is not None:
+                raise self._error
+            waiters = self._waiters.get(key)
+            if not waiters:
+                self._values.setdefault(key, deque()).append((value, is_dead))
+                return
+            callback = waiters.popleft()
+            if not waiters:
+                del self._waiters[key]
+        callback(None, value, is_dead)
+
+    def recv_async(
+        self,
+        key: str,
+        callback: type_of_callback,
+        cancellation_manager: CancellationManager | None = None,
+    ) -> None:
+        """Calls ``callback(error, value, is_dead)`` once a value is there; perhaps at once."""
+        value: Any = None
+        is_dead = False
+        with self._lock:
+            error = self._error
+            if error is None:
+                queue = self._values.get(key)
+                if not queue:
+                    if cancellation_manager is not None:
+                        waiter = self._cancellable(key, callback, cancellation_manager)
+                        if waiter is None:
+                            error = errors.cancelled("RecvAsync is cancelled.")
+                        else:
+                            callback = waiter
+                    if error is None:
+                        self._waiters.setdefault(key, deque()).append(callback)
+                        return
+                else:
+                    value, is_dead = queue.popleft()
+                    if not queue:
+                        del self._values[key]
+        callback(error, value, is_dead)
+
+    def _cancellable(
+        self, key: str, callback: type_of_callback, manager: CancellationManager
+    ) -> type_of_callback | None:
+        """``callback`` that a cancellation ends early; None where it was cancelled before."""
+        token = manager.get_cancellation_token()
+
+        def finish(error: BaseException | None, value: Any, is_dead: bool) -> None:
+            manager.try_deregister_callback(token)
+            callback(error, value, is_dead)
+
+        def cancel() -> None:
+            with self._lock:
+                waiters = self._waiters.get(key)
+                if waiters is None or finish not in waiters:
+                    return
+                waiters.remove(finish)
+                if not waiters:
+                    del self._waiters[key]
+            callback(errors.cancelled("RecvAsync is cancelled."), None, False)
+
+        return finish if manager.register_callback(token, cancel) else None
+
+    def recv(self, key: str, timeout_s: float | None = None) -> tuple[Any, bool]:
+        """Waits for a value; for callers outside the executor.
+
+        Raises:
+          DeadlineExceededError: nothing came in time.
+          OpError: the rendezvous was aborted.
+        """
+        arrived = threading.Event()
+        box: list[tuple[BaseException | None, Any, bool]] = []
+
+        def callback(error: BaseException | None, value: Any, is_dead: bool) -> None:
+            box.append((error, value, is_dead))
+            arrived.set()
+
+        self.recv_async(key, callback)
+        if not arrived.wait(timeout_s):
+            raise errors.deadline_exceeded("Timed out waiting for notification")
+        error, value, is_dead = box[0]
+        if error is not None:
+            raise error
+        return value, is_dead
+
+    def start_abort(self, error: BaseException) -> None:
+        """Fails all waiting and all later calls with ``error``; the first abort counts."""
+        with self._lock:
+            if self._error is not None:
+                return
+            self._error = error
+            waiting, self._waiters = self._waiters, {}
+            self._values.clear()
+        for waiters in waiting.values():
+            for callback in waiters:
+                callback(error, None, False)
+
+    def waiting_keys(self) -> list[str]:
+        """Keys somebody waits for, sorted."""
+        with self._lock:
+            return sorted(self._waiters)
+
+    def ready_keys(self) -> list[str]:
+        """Keys that hold a value nobody took, sorted."""
+        with self._lock:
+            return sorted(self._values)

@@ -1,0 +1,231 @@
+"""Named state of a device: variables, queues, tables, grouped in containers.
+
+``ResourceMgr`` maps (container, type, name) to an object and is owned by one device of one session.
+``RefCell`` is the buffer behind a reference edge (``float32_ref``) and, as ``Variable``, behind a resource
+variable.  Arrays inside a cell are never written while anyone else holds them: ``assign`` replaces the array,
+``writable`` hands out the array itself only when the cell is its sole owner, else a copy.  So whoever read a
+value keeps it, as if every read had copied.
+
+Corresponds to TensorFlow's ``resource_mgr.h``; differs in that a type is a plain string.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.dtypes import DType
+from tfnb.core.tensor_shape import TensorShape
+
+DEFAULT_CONTAINER = "localhost"
+
+
+@dataclass(slots=True, frozen=True)
+class ResourceHandle:
+    """A DT_RESOURCE value: where a resource lives and what is known of it statically."""
+
+    device: str
+    container: str
+    name: str
+    type_name: str
+    dtype: DType | None = None
+    value_shape: TensorShape | None = None
+
+    # A handle is a scalar tensor to whoever asks for its form.
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the handle as a tensor: a scalar."""
+        return ()
+
+
+class RefCell:
+    """The mutable buffer of one variable.
+
+    ``lock`` guards every read-modify-write of ``value``; a plain read needs no lock.
+    """
+
+    __slots__ = ("dtype", "lock", "name", "shape", "value")
+
+    def __init__(self, name: str, dtype: DType, shape: TensorShape | None = None) -> None:
+        self.name = name
+        self.dtype = dtype
+        self.shape = shape
+        self.value: Any = None
+        self.lock = threading.RLock()
+
+    @property
+    def is_initialized(self) -> bool:
+        """Whether a value was ever assigned."""
+        return self.value is not None
+
+    def read(self) -> Any:
+        """The current value.
+
+        Raises:
+          FailedPreconditionError: nothing was assigned yet.
+        """
+        value = self.value
+        if value is None:
+            raise errors.failed_precondition(f"Attempting to use uninitialized value {self.name}")
+        return value
+
+    def assign(self, value: Any) -> None:
+        """Replaces the value."""
+        with self.lock:
+            self.value = value
+
+    def update(self, function: Callable[[Any], Any]) -> Any:
+        """Replaces the value by ``function(value)`` in one step and returns it."""
+        with self.lock:
+            self.value = value = function(self.read())
+            return value
+
+    def writable(self) -> Any:
+        """The value as an array that may be written in place; call it under ``lock``.
+
+        A value that somebody else still holds (a fetch, a constant, another op's input) is copied first.
+        """
+        value = self.read()
+        # Held here by: the cell, the local name, getrefcount's argument.
+        if (
+            not isinstance(value, np.ndarray)
+            or value.base is not None
+            or not value.flags.writeable
+            or getrefcount(value) > 3
+        ):
+            value = np.array(value) if isinstance(value, np.ndarray | np.generic) else value.copy()
+            self.value = value
+        return value
+
+
+class Variable(RefCell):
+    """A resource variable: the same cell, reached through a handle."""
+
+    __slots__ = ()
+
+    def read(self) -> Any:
+        """The current value.
+
+        Raises:
+          FailedPreconditionError: nothing was assigned yet.
+        """
+        value = self.value
+        if value is None:
+            raise errors.failed_precondition(
+                f"Could not find variable {self.name}. This could mean that the variable has not "
+                "been initialized. In TF1, it means that the variable's initializer was not run "
+                f"before this read; error while reading resource variable {self.name}."
+            )
+        return value
+
+
+class ResourceMgr:
+    """Containers of named resources; thread safe."""
+
+    def __init__(self, device_name: str = "") -> None:
+        self.device_name = device_name
+        self._lock = threading.RLock()
+        self._containers: dict[str, dict[tuple[str, str], Any]] = {}  # guarded by self._lock
+
+    def make_handle(
+        self,
+        name: str,
+        type_name: str,
+        *,
+        container: str = "",
+        dtype: DType | None = None,
+        shape: TensorShape | None = None,
+    ) -> ResourceHandle:
+        """A handle for a resource of this device; creates nothing."""
+        return ResourceHandle(
+            self.device_name, container or DEFAULT_CONTAINER, name, type_name, dtype, shape
+        )
+
+    def create(self, container: str, type_name: str, name: str, resource: Any) -> Any:
+        """Adds a resource.
+
+        Raises:
+          AlreadyExistsError: the name is taken.
+        """
+        with self._lock:
+            entries = self._containers.setdefault(container or DEFAULT_CONTAINER, {})
+            if (type_name, name) in entries:
+                raise errors.already_exists(f"Resource {container}/{name}/{type_name} exists already")
+            entries[type_name, name] = resource
+            return resource
+
+    def find(self, container: str, type_name: str, name: str) -> Any | None:
+        """The resource, or None."""
+        entries = self._containers.get(container or DEFAULT_CONTAINER)
+        return None if entries is None else entries.get((type_name, name))
+
+    def lookup(self, handle: ResourceHandle) -> Any:
+        """The resource behind a handle.
+
+        Raises:
+          NotFoundError: there is none (it was never created, or deleted).
+        """
+        found = self.find(handle.container, handle.type_name, handle.name)
+        if found is None:
+            raise errors.not_found(
+                f"Resource {handle.container}/{handle.name}/{handle.type_name} does not exist."
+            )
+        return found
+
+    def lookup_or_create(
+        self, container: str, type_name: str, name: str, make: Callable[[], Any]
+    ) -> Any:
+        """The resource with this name; made by ``make`` if there is none."""
+        with self._lock:
+            entries = self._containers.setdefault(container or DEFAULT_CONTAINER, {})
+            found = entries.get((type_name, name))
+            if found is None:
+                found = entries[type_name, name] = make()
+            return found
+
+    def delete(self, handle: ResourceHandle) -> None:
+        """Forgets the resource behind a handle.
+
+        Raises:
+          NotFoundError: there is none.
+        """
+        with self._lock:
+            entries = self._containers.get(handle.container, {})
+            resource = entries.pop((handle.type_name, handle.name), None)
+        if resource is None:
+            raise errors.not_found(
+                f"Resource {handle.container}/{handle.name}/{handle.type_name} does not exist."
+            )
+        _close(resource)
+
+    def cleanup(self, container: str = "") -> None:
+        """Drops every resource of one container ("" = the default one)."""
+        with self._lock:
+            entries = self._containers.pop(container or DEFAULT_CONTAINER, {})
+        for resource in entries.values():
+            _close(resource)
+
+    def clear(self) -> None:
+        """Drops everything."""
+        with self._lock:
+            containers, self._containers = self._containers, {}
+        for entries in containers.values():
+            for resource in entries.values():
+                _close(resource)
+
+    def names(self) -> list[tuple[str, str, str]]:
+        """(container, type, name) of every resource, sorted."""
+        with self._lock:
+            return sorted((c, t, n) for c, entries in self._containers.items() for t, n in entries)
+
+
+def _close(resource: Any) -> None:
+    close = getattr(resource, "close", None)
+    if close is not None:
+        close()

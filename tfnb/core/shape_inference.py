@@ -1,0 +1,268 @@
+"""Shape functions: what an op says about its outputs' shapes while the graph is built.
+
+A shape function takes an :class:`InferenceContext` and returns one ``TensorShape`` or a list with one per
+output.  It raises ``ValueError`` for inputs that can never fit.  The stock functions below serve most ops.
+Corresponds to TensorFlow's ``shape_inference.h`` and ``common_shape_fns.cc``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tfnb.core.dtypes import DType
+    from tfnb.core.op_def import OpDef
+
+type_of_handle_data = Sequence[tuple["DType", TensorShape]]
+type_of_shape_function = Callable[["InferenceContext"], "TensorShape | Sequence[TensorShape]"]
+
+UNKNOWN_SHAPE = TensorShape(None)
+SCALAR_SHAPE = TensorShape([])
+
+
+class InferenceContext:
+    """One node, as its shape function sees it.
+
+    Attributes:
+      inputs: the shape of every input tensor, flat.
+      input_types: the dtype of every input tensor.
+      attrs: the node's attributes as Python values (strings are bytes).
+    """
+
+    __slots__ = (
+        "_constant_as_shape",
+        "_constant_value",
+        "_input_handle_data",
+        "attrs",
+        "input_types",
+        "inputs",
+        "node_name",
+        "op_def",
+        "output_handle_data",
+    )
+
+    def __init__(
+        self,
+        op_def: OpDef,
+        attrs: Mapping[str, Any],
+        inputs: Sequence[TensorShape],
+        input_types: Sequence[DType] = (),
+        *,
+        node_name: str = "",
+        constant_value: Callable[[int], np.ndarray | None] | None = None,
+        constant_value_as_shape: Callable[[int], TensorShape] | None = None,
+        input_handle_data: Callable[[int], type_of_handle_data | None] | None = None,
+    ) -> None:
+        self.op_def = op_def
+        self.attrs = attrs
+        self.inputs = inputs
+        self.input_types = input_types
+        self.node_name = node_name
+        self._constant_value = constant_value
+        self._constant_as_shape = constant_value_as_shape
+        self._input_handle_data = input_handle_data
+        self.output_handle_data: dict[int, list[tuple[DType, TensorShape]]] = {}
+
+    def attr(self, name: str) -> Any:
+        """An attribute; text as str."""
+        value = self.attrs[name]
+        return value.decode() if isinstance(value, bytes) else value
+
+    def input_range(self, name: str) -> slice:
+        """The flat positions of a named input."""
+        found = self.op_def.input_ranges(self.attrs)[name]
+        return slice(found.start, found.stop)
+
+    @property
+    def num_outputs(self) -> int:
+        """How many output tensors the node has."""
+        return len(self.op_def.output_types(self.attrs))
+
+    def constant_value(self, index: int) -> np.ndarray | None:
+        """The value of an input where it is known while building, else None."""
+        return None if self._constant_value is None else self._constant_value(index)
+
+    def constant_value_as_shape(self, index: int) -> TensorShape:
+        """An input's value read as a shape, with what is known of it."""
+        if self._constant_as_shape is not None:
+            return self._constant_as_shape(index)
+        value = self.constant_value(index)
+        if value is None:
+            rank = self.inputs[index].dim_values
+            if rank is not None and len(rank) == 1 and rank[0] is not None:
+                return TensorShape([None] * rank[0])
+            return UNKNOWN_SHAPE
+        if value.ndim == 0:
+            return UNKNOWN_SHAPE
+        return TensorShape([None if size < 0 else int(size) for size in value])
+
+    def input_handle_data(self, index: int) -> type_of_handle_data | None:
+        """(dtype, shape) of what a resource or variant input refers to, or None."""
+        return None if self._input_handle_data is None else self._input_handle_data(index)
+
+    def set_output_handle_data(self, index: int, data: type_of_handle_data) -> None:
+        """Declares what a resource or variant output refers to."""
+        self.output_handle_data[index] = list(data)
+
+    # -- checks that raise TensorFlow's sentences ----------------------------------------------------
+
+    def with_rank(self, index: int, rank: int) -> TensorShape:
+        """An input's shape, which must be able to have this rank."""
+        return require_rank(self.inputs[index], rank)
+
+    def with_rank_at_least(self, index: int, rank: int) -> TensorShape:
+        """An input's shape, which must be able to have at least this rank."""
+        shape = self.inputs[index]
+        dims = shape.dim_values
+        if dims is not None and len(dims) < rank:
+            raise ValueError(f"Shape must be at least rank {rank} but is rank {len(dims)}")
+        return shape
+
+    def with_rank_at_most(self, index: int, rank: int) -> TensorShape:
+        """An input's shape, which must be able to have at most this rank."""
+        shape = self.inputs[index]
+        dims = shape.dim_values
+        if dims is not None and len(dims) > rank:
+            raise ValueError(f"Shape must be at most rank {rank} but is rank {len(dims)}")
+        return shape
+
+
+def require_rank(shape: TensorShape, rank: int) -> TensorShape:
+    """``shape`` with exactly this rank; all dims unknown where it had no rank.
+
+    Raises:
+      ValueError: it has another rank.
+    """
+    dims = shape.dim_values
+    if dims is None:
+        return TensorShape([None] * rank)
+    if len(dims) != rank:
+        raise ValueError(f"Shape must be rank {rank} but is rank {len(dims)}")
+    return shape
+
+
+def merge_dims(a: int | None, b: int | None) -> int | None:
+    """The dimension that both are.
+
+    Raises:
+      ValueError: both are known and differ.
+    """
+    if a is None:
+        return b
+    if b is not None and a != b:
+        raise ValueError(f"Dimensions must be equal, but are {a} and {b}")
+    return a
+
+
+def merge_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
+    """The shape that both are.
+
+    Raises:
+      ValueError: ranks or dimensions differ.
+    """
+    x, y = a.dim_values, b.dim_values
+    if x is None:
+        return b
+    if y is None or x == y:
+        return a
+    if len(x) != len(y):
+        raise ValueError(f"Shapes must be equal rank, but are {len(x)} and {len(y)}")
+    merged = []
+    for index, (p, q) in enumerate(zip(x, y, strict=True)):
+        if p is not None and q is not None and p != q:
+            raise ValueError(
+                f"Dimension {index} in both shapes must be equal, but are {p} and {q}. "
+                f"Shapes are {a} and {b}."
+            )
+        merged.append(q if p is None else p)
+    return TensorShape(merged)
+
+
+# ---------------------------------------------------------------------------------- stock functions
+
+
+def unchanged_shape(c: InferenceContext) -> TensorShape:
+    """The output has the first input's shape."""
+    return c.inputs[0]
+
+
+def unchanged_shape_with_rank(rank: int) -> type_of_shape_function:
+    """The output has the first input's shape, which must have this rank."""
+    return lambda c: c.with_rank(0, rank)
+
+
+def scalar_shape(c: InferenceContext) -> list[TensorShape]:
+    """Every output is a scalar."""
+    return [SCALAR_SHAPE] * c.num_outputs
+
+
+def unknown_shapes(c: InferenceContext) -> list[TensorShape]:
+    """Nothing is known of the outputs."""
+    return [UNKNOWN_SHAPE] * c.num_outputs
+
+
+def no_outputs(c: InferenceContext) -> list[TensorShape]:
+    """The op has no outputs."""
+    return []
+
+
+def merge_both_inputs(c: InferenceContext) -> TensorShape:
+    """All inputs and the output have one shape."""
+    shape = c.inputs[0]
+    for other in c.inputs[1:]:
+        shape = merge_shapes(shape, other)
+    return shape
+
+
+def broadcast_shape(c: InferenceContext) -> TensorShape:
+    """The first two inputs broadcast to the output."""
+    return broadcast_shapes(c.inputs[0], c.inputs[1])
+
+
+def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
+    """The shape that ``a`` and ``b`` broadcast to, with what is known of it.
+
+    Raises:
+      ValueError: a pair of known dimensions differs and neither is 1.
+    """
+    x, y = a.dim_values, b.dim_values
+    if x is None or y is None:
+        return UNKNOWN_SHAPE
+    if x == y and None not in x:
+        return a
+    if not y:
+        return a
+    if not x:
+        return b
+    size = max(len(x), len(y))
+    x = (1,) * (size - len(x)) + x
+    y = (1,) * (size - len(y)) + y
+    out: list[int | None] = []
+    for p, q in zip(x, y, strict=True):
+        if p == 1:
+            out.append(q)
+        elif q == 1:
+            out.append(p)
+        elif p is None:
+            # Where the other is known and above 1, an unknown dimension must be 1 or the same.
+            out.append(q)
+        elif q is None or p == q:
+            out.append(p)
+        else:
+            raise ValueError(f"Dimensions must be equal, but are {p} and {q}")
+    return TensorShape(out)
+
+
+def run_shape_function(
+    function: type_of_shape_function | None, c: InferenceContext
+) -> list[TensorShape]:
+    """Calls a shape function and gives one shape per output."""
+    if function is None:
+        return [UNKNOWN_SHAPE] * c.num_outputs
+    found = function(c)
+    return [found] if isinstance(found, TensorShape) else list(found)

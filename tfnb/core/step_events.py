@@ -1,0 +1,248 @@
+"""The one door through which the runtime is watched.
+
+A :class:`StepObserver` overrides the hooks it wants.  The runtime asks once per step which hooks anybody
+overrides and keeps ``None`` for the others, so that an unwatched step pays for a comparison and nothing more.
+Hooks carry integers; names travel once per signature, in ``PartitionedGraph``.  They run on the executor's
+threads: they may append to a bounded deque and nothing else.  An observer that raises is removed and logged;
+a step never fails because somebody looked.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+_log = logging.getLogger("tfnb")
+
+
+@dataclass(slots=True, frozen=True)
+class PlacementView:
+    """Where one node went and why."""
+
+    node: str
+    op: str
+    requested: str
+    allowed: tuple[str, ...]
+    chosen: str
+    why: str
+
+
+@dataclass(slots=True, frozen=True)
+class PlacedGraph:
+    """A signature's graph after placement."""
+
+    signature_id: int
+    placements: tuple[PlacementView, ...]
+
+
+@dataclass(slots=True, frozen=True)
+class PartitionView:
+    """One device's share of a signature; node ids index ``node_names``."""
+
+    index: int
+    device: str
+    node_names: tuple[str, ...]
+    node_ops: tuple[str, ...]
+    edges: tuple[tuple[int, int, bool], ...] = ()  # (source id, destination id, is control)
+    send_recv: tuple[tuple[int, str], ...] = ()  # (node id, rendezvous edge name)
+    frame_names: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, frozen=True)
+class PartitionedGraph:
+    """A signature's graph, one view per device."""
+
+    signature_id: int
+    partitions: tuple[PartitionView, ...]
+    feeds: tuple[str, ...] = ()
+    fetches: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+
+
+class StepObserver:
+    """Hooks that do nothing; override what you want to hear.
+
+    ``t_ns`` is ``time.perf_counter_ns()``.  ``node_id`` and ``frame_id`` are of the partition; the root frame is 0.
+    """
+
+    def graph_placed(self, placed: PlacedGraph) -> None:
+        """A new signature's nodes have devices."""
+
+    def graph_partitioned(self, partitioned: PartitionedGraph) -> None:
+        """A new signature has executors; sent again to observers that join later."""
+
+    def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
+        """A step begins."""
+
+    def node_started(
+        self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """A node's kernel is about to run."""
+
+    def node_done(
+        self,
+        step_id: int,
+        partition: int,
+        node_id: int,
+        frame_id: int,
+        iteration: int,
+        t_ns: int,
+        is_dead: bool,
+    ) -> None:
+        """A node has finished, or was dead and did not run."""
+
+    def frame_entered(
+        self,
+        step_id: int,
+        partition: int,
+        frame_id: int,
+        parent_frame_id: int,
+        parent_iteration: int,
+        name_index: int,
+        t_ns: int,
+    ) -> None:
+        """A loop begins: its frame was made; ``name_index`` points into ``PartitionView.frame_names``."""
+
+    def iteration_started(
+        self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """An iteration of a frame begins."""
+
+    def iteration_done(
+        self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """All of an iteration has run and its state is gone."""
+
+    def frame_done(self, step_id: int, partition: int, frame_id: int, t_ns: int) -> None:
+        """A frame's last iteration has ended."""
+
+    def tensor_sent(
+        self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
+    ) -> None:
+        """A Send has put its tensor into the rendezvous."""
+
+    def tensor_received(
+        self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
+    ) -> None:
+        """A Recv got its tensor."""
+
+    def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
+        """A step has ended; ``error`` is the message of what it failed with."""
+
+
+HOOKS = tuple(name for name in vars(StepObserver) if not name.startswith("_"))
+
+
+@dataclass(slots=True)
+class StepHooks:
+    """The hooks somebody listens to, each one callable or None; made once per step."""
+
+    graph_placed: Callable[..., None] | None = None
+    graph_partitioned: Callable[..., None] | None = None
+    step_started: Callable[..., None] | None = None
+    node_started: Callable[..., None] | None = None
+    node_done: Callable[..., None] | None = None
+    frame_entered: Callable[..., None] | None = None
+    iteration_started: Callable[..., None] | None = None
+    iteration_done: Callable[..., None] | None = None
+    frame_done: Callable[..., None] | None = None
+    tensor_sent: Callable[..., None] | None = None
+    tensor_received: Callable[..., None] | None = None
+    step_done: Callable[..., None] | None = None
+
+
+IDLE_HOOKS = StepHooks()
+
+
+@dataclass(slots=True)
+class StepEvents:
+    """A session's observers; thread safe."""
+
+    _observers: tuple[StepObserver, ...] = ()
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _history: dict[int, tuple[PlacedGraph | None, PartitionedGraph | None]] = field(
+        default_factory=dict
+    )  # guarded by _lock
+    hooks: StepHooks = field(default_factory=StepHooks)
+
+    @property
+    def observers(self) -> tuple[StepObserver, ...]:
+        """Who listens now."""
+        return self._observers
+
+    def add(self, observer: StepObserver) -> None:
+        """Adds an observer and tells it of every signature there is."""
+        with self._lock:
+            self._observers = (*self._observers, observer)
+            self.hooks = self._make_hooks()
+            history = list(self._history.values())
+        for placed, partitioned in history:
+            if placed is not None:
+                self._call(observer, "graph_placed", placed)
+            if partitioned is not None:
+                self._call(observer, "graph_partitioned", partitioned)
+
+    def remove(self, observer: StepObserver) -> None:
+        """Takes an observer off; one that is not there is no error."""
+        with self._lock:
+            self._observers = tuple(o for o in self._observers if o is not observer)
+            self.hooks = self._make_hooks()
+
+    def placed(self, placed: PlacedGraph) -> None:
+        """Remembers a placed signature and tells the observers."""
+        with self._lock:
+            self._history[placed.signature_id] = (placed, None)
+            hook = self.hooks.graph_placed
+        if hook is not None:
+            hook(placed)
+
+    def partitioned(self, partitioned: PartitionedGraph) -> None:
+        """Remembers a partitioned signature and tells the observers."""
+        with self._lock:
+            placed, _ = self._history.get(partitioned.signature_id, (None, None))
+            self._history[partitioned.signature_id] = (placed, partitioned)
+            hook = self.hooks.graph_partitioned
+        if hook is not None:
+            hook(partitioned)
+
+    def signatures(self) -> list[tuple[PlacedGraph | None, PartitionedGraph | None]]:
+        """What was built so far, oldest first."""
+        with self._lock:
+            return list(self._history.values())
+
+    def _call(self, observer: StepObserver, name: str, *args: Any) -> None:
+        try:
+            getattr(observer, name)(*args)
+        except Exception:
+            _log.exception("The observer %r failed in %s and was removed.", observer, name)
+            self.remove(observer)
+
+    def _make_hooks(self) -> StepHooks:
+        hooks = StepHooks()
+        for name in HOOKS:
+            listeners = [
+                observer
+                for observer in self._observers
+                if getattr(type(observer), name) is not getattr(StepObserver, name)
+            ]
+            if listeners:
+                setattr(hooks, name, self._fan_out(name, listeners))
+        return hooks
+
+    def _fan_out(self, name: str, listeners: list[StepObserver]) -> Callable[..., None]:
+        """One callable for all listeners of a hook, which drops those that raise."""
+        calls = [(observer, getattr(observer, name)) for observer in listeners]
+
+        def tell(*args: Any) -> None:
+            for observer, call in calls:
+                try:
+                    call(*args)
+                except Exception:
+                    _log.exception("The observer %r failed in %s and was removed.", observer, name)
+                    calls[:] = [pair for pair in calls if pair[0] is not observer]
+                    self.remove(observer)
+
+        return tell

@@ -1,0 +1,1 @@
+"""The vocabulary: one file a family, one place an op."""
