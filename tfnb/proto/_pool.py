@@ -1,4 +1,7 @@
-"""The descriptor pool of our own, so that TensorFlow can live in the same process (see ``protos/generate.py``)."""
+"""The descriptor pool of our own, so that TensorFlow can live in the same process.
+
+The reason stands in ``protos/generate.py``.
+"""
 
 from __future__ import annotations
 

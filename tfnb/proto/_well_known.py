@@ -1,4 +1,4 @@
-"""Google's own messages (``Any``, ``BoolValue``…), entered into our pool for the files that mention them."""
+"""Google's own messages (``Any``, ``BoolValue``…), entered into our pool for those who use them."""
 
 from __future__ import annotations
 
