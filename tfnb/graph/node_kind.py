@@ -1,0 +1,85 @@
+"""What the runtime must know about an op by its name alone.
+
+A :class:`NodeKind` is made once per op name and shared by all its nodes, so that asking costs an attribute.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True, slots=True)
+class NodeKind:
+    """Flags of one op, fixed for the life of the process."""
+
+    is_switch: bool = False
+    is_merge: bool = False
+    is_enter: bool = False
+    is_exit: bool = False
+    is_next_iteration: bool = False
+    is_loop_cond: bool = False
+    is_control_trigger: bool = False
+    is_send: bool = False
+    is_recv: bool = False
+    is_host_send: bool = False
+    is_host_recv: bool = False
+    is_constant: bool = False
+    is_variable: bool = False
+    is_identity: bool = False
+    is_metadata: bool = False
+    is_placeholder: bool = False
+    is_arg: bool = False
+    is_retval: bool = False
+
+    @property
+    def is_control_flow(self) -> bool:
+        """Whether the op steers which nodes run: Switch, Merge, Enter, Exit or NextIteration."""
+        return (
+            self.is_switch
+            or self.is_merge
+            or self.is_enter
+            or self.is_exit
+            or self.is_next_iteration
+        )
+
+    @property
+    def is_transfer_node(self) -> bool:
+        """Whether the op moves a tensor through the rendezvous."""
+        return self.is_send or self.is_recv
+
+
+_OPS_OF_FLAG = {
+    "is_switch": "Switch RefSwitch _SwitchN",
+    "is_merge": "Merge RefMerge",
+    "is_enter": "Enter RefEnter",
+    "is_exit": "Exit RefExit",
+    "is_next_iteration": "NextIteration RefNextIteration",
+    "is_loop_cond": "LoopCond",
+    "is_control_trigger": "ControlTrigger",
+    "is_send": "_Send _HostSend",
+    "is_recv": "_Recv _HostRecv",
+    "is_host_send": "_HostSend",
+    "is_host_recv": "_HostRecv",
+    "is_constant": "Const HostConst",
+    "is_variable": "Variable VariableV2",
+    "is_identity": "Identity RefIdentity",
+    "is_metadata": "Size Shape Rank",
+    "is_placeholder": "Placeholder PlaceholderV2",
+    "is_arg": "_Arg _DeviceArg",
+    "is_retval": "_Retval _DeviceRetval",
+}
+
+
+@cache
+def node_kind(op: str) -> NodeKind:
+    """The flags of an op.
+
+    >>> node_kind("RefSwitch").is_switch, node_kind("Add").is_control_flow
+    (True, False)
+    """
+    flags = {flag: True for flag, ops in _OPS_OF_FLAG.items() if op in ops.split()}
+    return NodeKind(**flags) if flags else _ORDINARY
+
+
+_ORDINARY = NodeKind()
