@@ -1,0 +1,251 @@
+"""Stores TensorFlow's answers to the op samples: tests/golden/ops_<family>.bin.
+
+    python scripts/oracle/ops_samples.py [family ...]        needs TensorFlow
+
+For every row of tests/ops/samples_<family>.py the op alone is built four times and run twice:
+
+* inputs as constants: the static shapes TensorFlow infers, or its error while building;
+* inputs as placeholders of known shape: static shapes again;
+* inputs as placeholders of unknown shape: static shapes, and then the run gives the values or the run-time error;
+* gradients: tf.gradients of all outputs that can have one, with fixed incoming gradients.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+from tensorflow.python.framework import op_def_library, op_def_registry
+
+from tests.ops import samples
+from tests.ops.golden import GoldenWriter, upstream_gradient
+
+tf.disable_v2_behavior()
+
+
+class Harness:
+    """One graph holding the op under test, its inputs made in one of three ways."""
+
+    def __init__(self, sample: samples.Sample, mode: str) -> None:
+        self.sample = sample
+        self.mode = mode
+        self.op_def = op_def_registry.get(sample.op)
+        if self.op_def is None:
+            raise ValueError(f"TensorFlow has no op {sample.op}")
+        self.feeds: dict[Any, Any] = {}
+        self.variables: list[Any] = []
+        self.initializers: list[Any] = []
+        self.dense_inputs: list[Any] = []
+        self.attrs = self._attrs()
+        inputs: dict[str, Any] = {}
+        if len(sample.inputs) != len(self.op_def.input_arg):
+            raise ValueError(f"{sample.op} takes {len(self.op_def.input_arg)} inputs")
+        for arg, entry in zip(self.op_def.input_arg, sample.inputs, strict=True):
+            if isinstance(entry, list):
+                types = self._list_types(arg, entry)
+                inputs[arg.name] = [self._tensor(v, t) for v, t in zip(entry, types, strict=True)]
+            elif isinstance(entry, samples.Resource):
+                inputs[arg.name] = self._resource(entry)
+            elif arg.is_ref:
+                inputs[arg.name] = self._reference(entry, self._type(arg))
+            else:
+                inputs[arg.name] = self._tensor(entry, self._type(arg))
+        op_def_library.apply_op(sample.op, name="op_under_test", **inputs, **self.attrs)
+        self.op = tf.get_default_graph().get_operation_by_name("op_under_test")
+
+    def _attrs(self) -> dict[str, Any]:
+        kinds = {attr.name: attr.type for attr in self.op_def.attr}
+        attrs: dict[str, Any] = {}
+        for name, value in self.sample.attrs.items():
+            kind = kinds[name]
+            if kind == "type":
+                value = tf.as_dtype(value)
+            elif kind == "list(type)":
+                value = [tf.as_dtype(item) for item in value]
+            elif kind == "tensor":
+                value = tf.make_tensor_proto(value)
+            attrs[name] = value
+        if self.sample.types:
+            for arg in self.op_def.input_arg:
+                if arg.type_attr and arg.type_attr not in attrs and self._swept(arg):
+                    attrs[arg.type_attr] = tf.as_dtype(self.sample.types)
+                    break
+        return attrs
+
+    def _swept(self, arg: Any) -> bool:
+        index = list(self.op_def.input_arg).index(arg)
+        entry = self.sample.inputs[index]
+        entry = entry[0] if isinstance(entry, list) and entry else entry
+        target = np.dtype(samples.NUMPY_TYPES[self.sample.types])
+        return isinstance(entry, np.ndarray) and entry.dtype == target
+
+    def _type(self, arg: Any) -> Any:
+        if arg.type:
+            return tf.as_dtype(arg.type)
+        given = self.attrs.get(arg.type_attr)
+        return given
+
+    def _list_types(self, arg: Any, entry: list[Any]) -> list[Any]:
+        if arg.type_list_attr:
+            return list(self.attrs.get(arg.type_list_attr, [None] * len(entry)))
+        return [self._type(arg)] * len(entry)
+
+    def _tensor(self, value: Any, dtype: Any) -> Any:
+        dtype = dtype or tf.as_dtype(value.dtype)
+        if dtype == tf.string:
+            value = np.asarray(value, object)
+        if self.mode == "const" and not dtype.is_quantized:
+            tensor = tf.constant(value, dtype)
+        else:
+            shape = None if self.mode == "unknown" else value.shape
+            tensor = tf.placeholder(dtype, shape)
+            self.feeds[tensor] = value
+        self.dense_inputs.append(tensor)
+        return tensor
+
+    def _reference(self, entry: Any, dtype: Any) -> Any:
+        if isinstance(entry, samples.Uninitialized):
+            raw = tf.raw_ops.VariableV2(shape=entry.shape, dtype=tf.as_dtype(entry.dtype))
+            return raw
+        dtype = dtype or tf.as_dtype(entry.dtype)
+        raw = tf.raw_ops.VariableV2(shape=entry.shape, dtype=dtype)
+        self.initializers.append(tf.raw_ops.Assign(ref=raw, value=tf.constant(entry, dtype)).op)
+        self.variables.append(raw)
+        return raw
+
+    def _resource(self, entry: samples.Resource) -> Any:
+        dtype = tf.as_dtype(entry.dtype if entry.value is None else entry.value.dtype)
+        shape = None if entry.value is None else entry.value.shape
+        handle = tf.raw_ops.VarHandleOp(
+            dtype=dtype, shape=tf.TensorShape(shape), shared_name=f"variable_{len(self.variables)}"
+        )
+        if entry.value is not None:
+            self.initializers.append(
+                tf.raw_ops.AssignVariableOp(resource=handle, value=tf.constant(entry.value, dtype))
+            )
+            self.variables.append(handle)
+        return handle
+
+    def read_variables(self) -> list[Any]:
+        """Tensors that read what the variables hold now."""
+        reads = []
+        for variable in self.variables:
+            if variable.dtype == tf.resource:
+                handle_op = variable.op
+                reads.append(
+                    tf.raw_ops.ReadVariableOp(resource=variable, dtype=handle_op.get_attr("dtype"))
+                )
+            else:
+                reads.append(tf.raw_ops.Identity(input=variable))
+        return reads
+
+
+def static_shapes(op: Any) -> list[Any]:
+    """The shapes of the op's outputs: lists with None, or None for an unknown rank."""
+    return [None if out.shape.rank is None else out.shape.as_list() for out in op.outputs]
+
+
+def session() -> Any:
+    """A session whose optimizer leaves the op alone."""
+    config = tf.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    config.graph_options.optimizer_options.opt_level = -1
+    return tf.Session(config=config)
+
+
+def comparable(value: Any) -> bool:
+    """Whether the value can be stored."""
+    return isinstance(value, (np.ndarray, np.generic, bytes))
+
+
+def run(sample: samples.Sample, answer: dict[str, Any]) -> None:
+    """Fills in values and the variables' values, or the run-time error."""
+    with tf.Graph().as_default():
+        try:
+            harness = Harness(sample, "unknown")
+        except (ValueError, TypeError, tf.errors.OpError) as error:
+            answer["build_error_unknown"] = [type(error).__name__, str(error)]
+            return
+        answer["shapes_unknown"] = static_shapes(harness.op)
+        answer["dtypes"] = [out.dtype.name for out in harness.op.outputs]
+        reads = harness.read_variables()
+        with session() as sess:
+            sess.run(harness.initializers)
+            fetches = [o for o in harness.op.outputs if o.dtype not in (tf.resource, tf.variant)]
+            try:
+                values = sess.run([fetches, harness.op], harness.feeds)[0]
+            except tf.errors.OpError as error:
+                answer["error"] = [type(error).__name__, error.message.split("\n\nOriginal")[0][:600]]
+                return
+            answer["values"] = [np.asarray(v) if comparable(v) else None for v in values]
+            answer["variables"] = [np.asarray(v) for v in sess.run(reads)]
+
+
+def build(sample: samples.Sample, answer: dict[str, Any], mode: str) -> None:
+    """Fills in the static shapes for one way of making the inputs."""
+    with tf.Graph().as_default():
+        try:
+            answer[f"shapes_{mode}"] = static_shapes(Harness(sample, mode).op)
+        except (ValueError, TypeError, tf.errors.OpError) as error:
+            answer[f"build_error_{mode}"] = [type(error).__name__, str(error)[:600]]
+
+
+def gradients(sample: samples.Sample, answer: dict[str, Any]) -> None:
+    """Fills in tf.gradients of the outputs by the inputs; None where TensorFlow says None."""
+    with tf.Graph().as_default():
+        harness = Harness(sample, "known")
+        outputs = [o for o in harness.op.outputs if o.dtype.is_floating or o.dtype.is_complex]
+        inputs = [i for i in harness.dense_inputs if i.dtype.is_floating or i.dtype.is_complex]
+        if not outputs or not inputs or harness.variables:
+            return
+        positions = [list(harness.op.outputs).index(o) for o in outputs]
+        upstream = [upstream_gradient(answer["values"][p], p) for p in positions]
+        try:
+            grads = tf.gradients(outputs, inputs, [tf.constant(u) for u in upstream])
+        except (LookupError, TypeError, ValueError, NotImplementedError) as error:
+            answer["gradient_error"] = [type(error).__name__, str(error)[:300]]
+            return
+        dense = [None if g is None else tf.convert_to_tensor(g) for g in grads]
+        with session() as sess:
+            try:
+                values = iter(sess.run([d for d in dense if d is not None], harness.feeds))
+            except tf.errors.OpError as error:
+                answer["gradient_error"] = [type(error).__name__, error.message[:300]]
+                return
+            answer["gradients"] = [None if d is None else np.asarray(next(values)) for d in dense]
+
+
+def main(names: list[str]) -> None:
+    """Asks TensorFlow about every row of the named families."""
+    for name in names or samples.families():
+        writer = GoldenWriter(samples.GOLDEN / f"ops_{name}.bin")
+        rows = samples.family(name)
+        for sample in rows:
+            answer: dict[str, Any] = {}
+            run(sample, answer)
+            build(sample, answer, "known")
+            build(sample, answer, "const")
+            if sample.gradient and sample.values and "values" in answer:
+                gradients(sample, answer)
+            failed = answer.get("error") or answer.get("build_error_unknown")
+            if failed and sample.error is None:
+                sys.stdout.write(f"{sample.key()}: TensorFlow fails: {failed}\n")
+            if not failed and sample.error is not None and "build_error_const" not in answer:
+                sys.stdout.write(f"{sample.key()}: TensorFlow does not fail\n")
+            if not sample.values:
+                answer.pop("values", None)
+            writer.add(sample.key(), answer)
+        writer.close()
+        sys.stdout.write(f"{name}: {len(rows)} rows\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,228 @@
+"""What a row of the op samples is, and how rows are written.
+
+One row says which op gets which inputs. From the rows come, without further code: TensorFlow's answers
+(scripts/oracle/ops_samples.py stores them in tests/golden/ops_<family>.bin) and our checks against them
+(test_samples.py): values, errors, static shapes, gradients.
+
+Rows live in samples_<family>.py as a list named SAMPLES. This file and those import NumPy and ml_dtypes only,
+because TensorFlow's own Python reads them too.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import zlib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+GOLDEN = HERE.parent / "golden"
+
+# TensorFlow's type names -> the NumPy type that carries the values.
+NUMPY_TYPES: dict[str, Any] = {
+    "half": np.float16, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16,
+    "float": np.float32, "float32": np.float32, "double": np.float64, "float64": np.float64,
+    "int8": np.int8, "int16": np.int16, "int32": np.int32, "int64": np.int64,
+    "uint8": np.uint8, "uint16": np.uint16, "uint32": np.uint32, "uint64": np.uint64,
+    "bool": np.bool_, "complex64": np.complex64, "complex128": np.complex128,
+    "qint8": np.int8, "quint8": np.uint8, "qint16": np.int16, "quint16": np.uint16,
+    "qint32": np.int32, "string": np.object_,
+}  # fmt: skip
+
+FLOATS = "half bfloat16 float double"
+COMPLEX = "complex64 complex128"
+SIGNED = "int8 int16 int32 int64"
+UNSIGNED = "uint8 uint16 uint32 uint64"
+INTEGERS = f"{SIGNED} {UNSIGNED}"
+REAL = f"{FLOATS} {INTEGERS}"
+NUMBERS = f"{REAL} {COMPLEX}"
+
+
+@dataclass(frozen=True)
+class Resource:
+    """An input that is a handle of a resource variable holding `value` (None: never initialised)."""
+
+    value: Any
+    dtype: str = "float32"
+
+
+@dataclass(frozen=True)
+class Uninitialized:
+    """A reference input whose variable holds nothing yet."""
+
+    dtype: str = "float32"
+    shape: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One op applied once.
+
+    Attributes:
+      op: the op's name.
+      inputs: one entry per input argument, in the OpDef's order; a list argument gets a list. Anything
+        np.asarray takes; Python floats become float32, ints int32, str bytes. Ref arguments become a
+        variable of that value. Resource arguments: a Resource.
+      attrs: attrs by name as Python values; type attrs by TensorFlow's name ("int64", "qint8").
+      error: the op must fail, and this regular expression is found in our message and in TensorFlow's.
+      exact: floats must be equal bit by bit instead of within a few units in the last place.
+      rtol: relative tolerance for floats instead of the usual one of the dtype.
+      atol: absolute tolerance beside it.
+      values: False when only shapes and types are compared (random ops).
+      gradient: False leaves the gradient unchecked.
+      types: set by `sweep`; recorded in the sample's name.
+      stated: ruled facts that our own design states otherwise than TensorFlow (a sentence saying why).
+    """
+
+    op: str
+    inputs: tuple[Any, ...] = ()
+    attrs: dict[str, Any] = field(default_factory=dict)
+    error: str | None = None
+    exact: bool = False
+    rtol: float | None = None
+    atol: float | None = None
+    values: bool = True
+    gradient: bool = True
+    types: str = ""
+
+    def key(self) -> str:
+        """A name that stays the same as long as the row says the same."""
+        crc = zlib.crc32(repr(sorted(self.attrs.items())).encode())
+        for entry in self.inputs:
+            crc = _crc(entry, crc)
+        return f"{self.op}{'-' + self.types if self.types else ''}-{crc:08x}"
+
+
+def _crc(entry: Any, crc: int) -> int:
+    if isinstance(entry, list):
+        for item in entry:
+            crc = _crc(item, crc)
+        return zlib.crc32(b"]", crc)
+    if isinstance(entry, (Resource, Uninitialized)):
+        return zlib.crc32(repr(entry).encode(), crc)
+    head = f"{entry.dtype}{entry.shape}".encode()
+    body = repr(entry.tolist()).encode() if entry.dtype == object else entry.tobytes()
+    return zlib.crc32(body, zlib.crc32(head, crc))
+
+
+def array(value: Any) -> Any:
+    """The value as an ndarray with TensorFlow's defaults: float32, int32, bytes."""
+    if isinstance(value, (Resource, Uninitialized)):
+        if isinstance(value, Resource) and value.value is not None:
+            return replace(value, value=array(value.value))
+        return value
+    if isinstance(value, (np.ndarray, np.generic)) and np.asarray(value).dtype.kind not in "US":
+        return np.asarray(value)
+    result = np.asarray(value)
+    if result.dtype.kind == "f":
+        return result.astype(np.float32)
+    if result.dtype.kind == "i":
+        return result.astype(np.int32)
+    if result.dtype.kind == "c":
+        return result.astype(np.complex64)
+    if result.dtype.kind in "USO":
+        encoded = np.empty(result.shape, object)
+        encoded[...] = np.vectorize(_as_bytes, otypes=[object])(result) if result.size else result
+        return encoded
+    return result
+
+
+def _as_bytes(value: Any) -> bytes:
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
+def op(name: str, *inputs: Any, error: str | None = None, **attrs: Any) -> Sample:
+    """A row: op name, inputs, attrs as keywords.
+
+    The checking options (`exact`, `rtol`, ...) are given through `checked`, since any keyword here may be
+    the name of an attr.
+    """
+    arrays = tuple(
+        [array(item) for item in entry] if isinstance(entry, list) and _is_list(entry) else array(entry)
+        for entry in inputs
+    )
+    return Sample(name, arrays, attrs, error)
+
+
+class Many(list[Any]):
+    """Marks a list input (`N * T`, `list(type)`): Many([a, b])."""
+
+
+def _is_list(entry: Any) -> bool:
+    return isinstance(entry, Many)
+
+
+def checked(sample: Sample | list[Sample], **options: Any) -> list[Sample]:
+    """The rows with other checking options, for example exact=True."""
+    rows = sample if isinstance(sample, list) else [sample]
+    return [replace(row, **options) for row in rows]
+
+
+def sweep(types: str, name: str, *inputs: Any, fixed: tuple[int, ...] = (), **attrs: Any) -> list[Sample]:
+    """The row once per dtype: every input whose position is not in `fixed` is cast to it."""
+    rows = []
+    for word in types.split():
+        target = NUMPY_TYPES[word]
+        cast: list[Any] = []
+        for index, entry in enumerate(inputs):
+            if index in fixed or isinstance(entry, Uninitialized):
+                cast.append(entry)
+            elif isinstance(entry, Many):
+                cast.append(Many([_cast(item, target) for item in entry]))
+            elif isinstance(entry, Resource):
+                cast.append(Resource(_cast(entry.value, target), word))
+            else:
+                cast.append(_cast(entry, target))
+        rows.append(replace(op(name, *cast, **attrs), types=word))
+    return rows
+
+
+def _cast(value: Any, target: Any) -> Any:
+    with np.errstate(all="ignore"):
+        wide = np.asarray(value)
+        if np.dtype(target).kind in "iu" and wide.dtype.kind == "f":
+            wide = np.nan_to_num(wide, posinf=100, neginf=-100).astype(np.int64)
+        return wide.astype(target)
+
+
+def normal(*shape: int, seed: int = 0) -> Any:
+    """The same normally distributed float32 numbers everywhere."""
+    return np.random.RandomState(seed + sum(shape)).normal(size=shape).astype(np.float32)  # noqa: NPY002
+
+
+def uniform(*shape: int, low: float = 0.0, high: float = 1.0, seed: int = 0) -> Any:
+    """The same uniformly distributed float32 numbers everywhere."""
+    state = np.random.RandomState(seed + sum(shape))  # noqa: NPY002
+    return state.uniform(low, high, size=shape).astype(np.float32)
+
+
+def integers(*shape: int, low: int = -9, high: int = 10, seed: int = 0) -> Any:
+    """The same int32 numbers everywhere."""
+    state = np.random.RandomState(seed + sum(shape))  # noqa: NPY002
+    return state.randint(low, high, size=shape).astype(np.int32)
+
+
+def families() -> list[str]:
+    """The families that have rows: the files samples_<family>.py beside this one."""
+    return sorted(path.stem.removeprefix("samples_") for path in HERE.glob("samples_*.py"))
+
+
+def family(name: str) -> list[Sample]:
+    """The rows of one family."""
+    path = HERE / f"samples_{name}.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    rows: list[Sample] = []
+    for row in module.SAMPLES:
+        rows.extend(row if isinstance(row, list) else [row])
+    keys = [row.key() for row in rows]
+    twice = {key for key in keys if keys.count(key) > 1}
+    if twice:
+        raise ValueError(f"rows given twice in {path.name}: {sorted(twice)}")
+    return rows

@@ -1,0 +1,49 @@
+"""Every registered op promises exactly what TensorFlow's OpDef promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ops.op_def_text import op_def_line
+from tfnb.core import op_registry
+from tfnb.core.op_def_proto import op_def_to_proto
+
+_LINES = {
+    line.split("(", 1)[0]: line
+    for line in (Path(__file__).parents[1] / "golden" / "op_defs.txt").read_text().splitlines()
+}
+
+# Ops that exist only here.
+_OURS: frozenset[str] = frozenset()
+
+
+@pytest.fixture(scope="module")
+def registered() -> dict[str, op_registry.OpDefinition]:
+    """All ops, after every family was imported."""
+    pytest.importorskip("tfnb.ops.all_ops")
+    return op_registry.all_ops()
+
+
+def test_op_defs_equal_tensorflows(registered: dict[str, op_registry.OpDefinition]) -> None:
+    """Names, order, types, allowed values, defaults and flags are TensorFlow's."""
+    wrong = []
+    for name, definition in sorted(registered.items()):
+        if name in _OURS or name not in _LINES:
+            continue
+        found = op_def_line(op_def_to_proto(definition.op_def))
+        if found != _LINES[name]:
+            wrong.append(f"ours:         {found}\nTensorFlow's: {_LINES[name]}")
+    assert not wrong, "\n\n".join(wrong)
+
+
+def test_every_op_is_an_op_of_tensorflow(registered: dict[str, op_registry.OpDefinition]) -> None:
+    """No op is invented, apart from the listed ones."""
+    assert sorted(set(registered) - set(_LINES) - _OURS) == []
+
+
+def test_every_op_says_what_it_does(registered: dict[str, op_registry.OpDefinition]) -> None:
+    """Each op with a kernel has a docstring."""
+    silent = [name for name, d in registered.items() if d.function is not None and not d.__doc__]
+    assert sorted(silent) == []

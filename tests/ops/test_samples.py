@@ -1,0 +1,117 @@
+"""Every row of the op samples against TensorFlow's stored answers."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.ops import samples
+from tests.ops.golden import Golden
+from tests.ops.kernel_runner import SampleRun
+from tfnb.core import errors
+
+_ROWS = [(name, row) for name in samples.families() for row in samples.family(name)]
+_ALL = pytest.mark.parametrize(
+    ("name", "row"), [pytest.param(n, r, id=f"{n}-{r.key()}") for n, r in _ROWS]
+)
+
+# Relative tolerance by dtype: a few units in the last place.
+_RTOL = {"float64": 1e-13, "float32": 2e-6, "float16": 1e-3, "bfloat16": 8e-3,
+         "complex64": 2e-6, "complex128": 1e-13}  # fmt: skip
+
+
+@cache
+def _golden(name: str) -> Golden:
+    return Golden(samples.GOLDEN / f"ops_{name}.bin")
+
+
+def _answer(name: str, row: samples.Sample) -> dict[str, Any]:
+    answer = _golden(name).get(row.key())
+    assert answer is not None, (
+        f"no stored answer for this row: run scripts/oracle/ops_samples.py {name} with TensorFlow"
+    )
+    return answer
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _all_ops_registered() -> None:
+    pytest.importorskip("tfnb.ops.all_ops")
+
+
+@_ALL
+def test_values_equal_tensorflows(name: str, row: samples.Sample) -> None:
+    """The kernel's outputs, the variables it wrote, or its error are TensorFlow's."""
+    answer = _answer(name, row)
+    if "build_error_unknown" in answer:
+        pytest.skip("TensorFlow refuses the node for its attrs alone")
+    if "error" in answer:
+        _, message = answer["error"]
+        with pytest.raises(errors.OpError, match=row.error) as caught:
+            SampleRun(row).run()
+        assert answer["error"][0] == type(caught.value).__name__, message
+        return
+    run = SampleRun(row)
+    outputs = run.run()
+    declared = [dtype.name for dtype in run.output_types]
+    assert answer["dtypes"] == [
+        t + "_ref" if answer["dtypes"][i].endswith("_ref") else t for i, t in enumerate(declared)
+    ]
+    if not row.values:
+        assert [list(np.shape(o)) for o in outputs] == answer.get("run_shapes", [list(np.shape(o)) for o in outputs])
+        return
+    assert len(answer["values"]) == len(outputs)
+    for found, wanted, dtype in zip(outputs, answer["values"], run.output_types, strict=True):
+        if wanted is not None:
+            assert_same(found, wanted, row, dtype)
+    for cell, wanted in zip(run.cells, answer["variables"], strict=True):
+        assert_same(cell.value, wanted, row, cell.dtype)
+
+
+@_ALL
+def test_static_shapes_equal_tensorflows(name: str, row: samples.Sample) -> None:
+    """The shape function says what TensorFlow's says, for known values, known shapes and nothing known."""
+    answer = _answer(name, row)
+    if "build_error_unknown" in answer:
+        with pytest.raises((ValueError, TypeError)):
+            SampleRun(row).static_shapes("unknown")
+        return
+    run = SampleRun(row)
+    for mode in ("unknown", "known", "const"):
+        wanted = answer.get(f"build_error_{mode}")
+        if wanted is not None:
+            with pytest.raises(ValueError, match=row.error):
+                run.static_shapes(mode)
+        elif f"shapes_{mode}" in answer:
+            assert answer[f"shapes_{mode}"] == run.static_shapes(mode), mode
+
+
+def assert_same(found: Any, wanted: Any, row: samples.Sample, dtype: Any) -> None:
+    """Checks one value: dtype and shape exactly, numbers within the row's tolerance."""
+    assert isinstance(found, (np.ndarray, np.generic)), type(found)
+    found = np.asarray(found)
+    assert wanted.shape == found.shape
+    if wanted.dtype == object:
+        assert wanted.tolist() == found.tolist()
+        return
+    assert wanted.dtype == found.dtype, dtype
+    if wanted.dtype.name not in _RTOL:
+        np.testing.assert_array_equal(found, wanted)
+        return
+    if row.exact:
+        same = (found == wanted) | ((found != found) & (wanted != wanted))
+        assert same.all(), f"{found!r} is not exactly {wanted!r}"
+        signs = np.signbit(found.view(_real(found)).astype(np.float64)) == np.signbit(wanted.view(_real(wanted)).astype(np.float64))
+        assert (signs | np.isnan(wanted.view(_real(wanted)).astype(np.float64))).all(), "a zero has the other sign"
+        return
+    rtol = row.rtol if row.rtol is not None else _RTOL[wanted.dtype.name]
+    wide = np.complex128 if wanted.dtype.kind == "c" else np.float64
+    finite = np.abs(wanted.astype(wide))[np.isfinite(wanted.astype(wide))]
+    atol = row.atol if row.atol is not None else rtol * float(finite.mean() if finite.size else 0) / 4
+    np.testing.assert_allclose(found.astype(wide), wanted.astype(wide), rtol=rtol, atol=atol)
+
+
+def _real(value: Any) -> Any:
+    return {"complex64": np.float32, "complex128": np.float64}.get(value.dtype.name, value.dtype)
