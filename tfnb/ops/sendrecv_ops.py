@@ -1,0 +1,88 @@
+"""Send and Recv: how a tensor crosses from one partition to another, through the step's rendezvous."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import array_module
+from tfnb.core.op_kernel import OpKernelContext, type_of_done
+from tfnb.core.op_registry import register_op
+from tfnb.core.rendezvous import create_key
+from tfnb.core.shape_inference import no_outputs
+
+_SEND_ATTRS = (
+    "T: type",
+    "tensor_name: string",
+    "send_device: string",
+    "send_device_incarnation: int",
+    "recv_device: string",
+    "client_terminated: bool = false",
+)
+_RECV_ATTRS = ("tensor_type: type", *_SEND_ATTRS[1:])
+
+
+def _key(ctx: OpKernelContext) -> str:
+    prefix = ctx.kernel_state.get("prefix")
+    if prefix is None:
+        attrs = ctx.attrs
+        key = create_key(
+            attrs["send_device"].decode(),
+            attrs["send_device_incarnation"],
+            attrs["recv_device"].decode(),
+            attrs["tensor_name"].decode(),
+            0,
+            0,
+        )
+        prefix = ctx.kernel_state["prefix"] = key.removesuffix("0:0")
+    return f"{prefix}{ctx.frame_id}:{ctx.iteration}"
+
+
+def _send_tensor(ctx: OpKernelContext, tensor: Any) -> None:
+    ctx.rendezvous.send(_key(ctx), tensor, ctx.input_is_dead)
+
+
+def _recv_tensor(ctx: OpKernelContext, done: type_of_done, *, to_device: bool) -> None:
+    xp = ctx.xp
+
+    def arrived(error: BaseException | None, value: Any, is_dead: bool) -> None:
+        if error is not None:
+            done(error)
+        elif is_dead:
+            done((None,))
+        elif to_device and xp is not np:
+            done((array_module.to_device(value, ctx.device),))
+        else:
+            done((array_module.to_host(value),))
+
+    ctx.rendezvous.recv_async(_key(ctx), arrived, ctx.cancellation_manager)
+
+
+@register_op("_Send", "tensor: T ->", *_SEND_ATTRS, stateful=True, shape=no_outputs)
+def _send(ctx: OpKernelContext, tensor: Any) -> None:
+    """Leaves a tensor, or the news that it is dead, for the Recv of the same key."""
+    _send_tensor(ctx, tensor)
+
+
+@register_op("_Recv", "-> tensor: tensor_type", *_RECV_ATTRS, stateful=True)
+def _recv(ctx: OpKernelContext, done: type_of_done) -> None:
+    """Takes the tensor that the Send of the same key leaves; waits without holding a thread."""
+    _recv_tensor(ctx, done, to_device=True)
+
+
+@register_op(
+    "_HostSend", "tensor: T ->", *_SEND_ATTRS, stateful=True, shape=no_outputs,
+    host_memory=("tensor",),
+)  # fmt: skip
+def _host_send(ctx: OpKernelContext, tensor: Any) -> None:
+    """Send of a tensor that lives in host memory."""
+    _send_tensor(ctx, tensor)
+
+
+@register_op(
+    "_HostRecv", "-> tensor: tensor_type", *_RECV_ATTRS, stateful=True, host_memory=("tensor",)
+)
+def _host_recv(ctx: OpKernelContext, done: type_of_done) -> None:
+    """Recv of a tensor that stays in host memory."""
+    _recv_tensor(ctx, done, to_device=False)
