@@ -1,6 +1,6 @@
 """What the runtime must know about an op by its name alone.
 
-A :class:`NodeKind` is made once per op name and shared by all its nodes, so that asking costs an attribute.
+A :class:`NodeKind` is made once per op name and shared by its nodes: asking costs an attribute.
 """
 
 from __future__ import annotations
