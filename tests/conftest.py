@@ -1,0 +1,55 @@
+"""What holds for every test: one BLAS thread, and a reason wherever a machine cannot run a test."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from functools import cache
+
+import pytest
+
+# Before NumPy is imported: with several test processes on few cores, BLAS threads only get in each
+# other's way, and one thread makes sums reproducible.
+for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+
+
+def _is_installed(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+@cache
+def _missing_gpu() -> str:
+    if not _is_installed("cupy"):
+        return "CuPy is not installed"
+    import cupy
+
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"CuPy finds no CUDA device: {error}"
+    return "" if count else "CuPy finds no CUDA device"
+
+
+@cache
+def _missing_oracle() -> str:
+    return "" if _is_installed("tensorflow") else "TensorFlow is not installed"
+
+
+@cache
+def _missing_browser() -> str:
+    if not _is_installed("playwright"):
+        return "Playwright is not installed"
+    return "" if shutil.which("chromium") else "there is no chromium on PATH"
+
+
+_WHAT_IS_MISSING = {"gpu": _missing_gpu, "oracle": _missing_oracle, "browser": _missing_browser}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip, with the reason, the tests this machine has no means for."""
+    for item in items:
+        for name, what_is_missing in _WHAT_IS_MISSING.items():
+            if item.get_closest_marker(name) and (reason := what_is_missing()):
+                item.add_marker(pytest.mark.skip(reason=reason))

@@ -1,0 +1,43 @@
+"""`import tfnb` brings only what every user needs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+OPTIONAL = ["IPython", "ipykernel", "ipywidgets", "anywidget", "cupy", "grpc", "tensorflow"]
+SELDOM_USED = [
+    "summary_pb2",
+    "event_pb2",
+    "example_pb2",
+    "saved_model_pb2",
+    "saved_object_graph_pb2",
+]
+
+
+def modules_after(statement: str) -> set[str]:
+    """The names in sys.modules once a fresh interpreter has run a statement."""
+    script = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(run.stdout))
+
+
+@pytest.mark.slow
+def test_importing_tfnb_imports_no_optional_package() -> None:
+    """Jupyter, CuPy and gRPC are imported on first use: a user may have none of them."""
+    loaded = modules_after("import tfnb")
+
+    assert [name for name in OPTIONAL if name in loaded] == []
+
+
+@pytest.mark.slow
+def test_importing_tfnb_leaves_seldom_used_messages_alone() -> None:
+    """Messages of summaries, examples and SavedModels are imported where they are used."""
+    loaded = modules_after("import tfnb")
+
+    assert [name for name in SELDOM_USED if f"tfnb.proto.{name}" in loaded] == []
