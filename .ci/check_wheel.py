@@ -1,0 +1,48 @@
+"""What a wheel must be: small, with its drawings, and asking for no TensorFlow."""
+
+from __future__ import annotations
+
+import re
+import sys
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+MAX_BYTES = 2_000_000
+
+
+def complaints(wheel: Path) -> list[str]:
+    """Everything wrong with a wheel, one sentence each."""
+    found = []
+    size = wheel.stat().st_size
+    if size > MAX_BYTES:
+        found.append(f"it has {size} bytes, and may have {MAX_BYTES}")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        metadata_name = next(name for name in names if name.endswith(".dist-info/METADATA"))
+        metadata = Parser().parsestr(archive.read(metadata_name).decode())
+    requirements = metadata.get_all("Requires-Dist") or []
+    found += [
+        f"it requires {requirement}"
+        for requirement in requirements
+        if requirement.lower().startswith(("tensorflow", "tf-nightly", "tf_nightly"))
+    ]
+    if not any(re.fullmatch(r"tfnb/notebook/static/.*\.js", name) for name in names):
+        found.append("it lacks the browser's half of the widgets (tfnb/notebook/static)")
+    if "tfnb/py.typed" not in names:
+        found.append("it lacks py.typed, so type checkers would ignore our types")
+    found += [f"it carries {name}" for name in names if "/tests/" in name or "node_modules" in name]
+    return found
+
+
+def main() -> None:
+    """Check the wheel named on the command line."""
+    wheel = Path(sys.argv[1])
+    found = complaints(wheel)
+    if found:
+        sys.exit(f"{wheel.name}: " + "; ".join(found))
+    sys.stdout.write(f"{wheel.name}: {wheel.stat().st_size} bytes, as it should be\n")
+
+
+if __name__ == "__main__":
+    main()

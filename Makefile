@@ -1,0 +1,49 @@
+# make lab    JupyterLab on the first notebook
+# make test   the tests
+# Both create .venv and install what they need; a second call starts at once.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: help lab test check clean
+
+help:
+	@sed -n 's/^# //p' Makefile
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "tfnb needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp per set of dependencies (lab, test, browser, dev).
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[$*]'
+	@touch $@
+
+# A machine without a display gets the address to open elsewhere; LAB_ARGS adds options.
+lab: $(VENV)/.installed-lab
+	@flags="$(LAB_ARGS)"; \
+	if [ "$$(id -u)" = 0 ]; then flags="$$flags --allow-root"; fi; \
+	if [ "$$(uname)" = Linux ] && [ -z "$$DISPLAY$$WAYLAND_DISPLAY" ]; then \
+	  flags="$$flags --no-browser"; \
+	fi; \
+	exec $(BIN)/python -m jupyterlab $$flags notebooks/00_quickstart.ipynb
+
+# TEST_ARGS narrows it down: make test TEST_ARGS='tests/core -x'
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest --numprocesses auto -m "not browser" $(TEST_ARGS)
+
+# What a commit must pass beside the tests.
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/codespell
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
