@@ -72,6 +72,11 @@ class Graph:
         """A graph without nodes that shares this one's library, versions and type cache."""
         return Graph(self.library, self.versions, signatures=self._signatures)
 
+    @property
+    def accepted_attrs(self) -> set[Any]:
+        """Attribute values that were found allowed, shared by graphs made from each other."""
+        return self._signatures.accepted
+
     # -- looking -----------------------------------------------------------------------------------
 
     @property
@@ -335,16 +340,34 @@ class Graph:
             twin.add_edge(src, edge.src_output, dst, edge.dst_input)
         return twin
 
-    def fixup_source_and_sink_edges(self) -> None:
-        """Hangs nodes without inputs on ``_SOURCE`` and nodes without consumers on ``_SINK``."""
+    def fixup_source_and_sink_edges(self, first_id: int = SINK_ID + 1) -> None:
+        """Hangs nodes without inputs on ``_SOURCE`` and nodes without consumers on ``_SINK``.
+
+        Looks at nodes from ``first_id`` on; an older node keeps the edges it has.
+        """
         source, sink = self.source, self.sink
-        for node in self.nodes[2:]:
+        for node in self.nodes[first_id:]:
             if node is None:
                 continue
             if not node.in_edges:
                 self.add_edge(source, CONTROL_SLOT, node, CONTROL_SLOT)
             if not node.out_edges:
                 self.add_edge(node, CONTROL_SLOT, sink, CONTROL_SLOT)
+
+    def truncate(self, num_node_ids: int, num_edge_ids: int) -> None:
+        """Takes back every node and edge that was added since there were so many ids."""
+        touched: dict[Node, None] = {}
+        for edge in self._edges[num_edge_ids:]:
+            if edge is not None:
+                touched[edge.src] = touched[edge.dst] = None
+        for node in touched:
+            node.in_edges = [edge for edge in node.in_edges if edge.id < num_edge_ids]
+            node.out_edges = [edge for edge in node.out_edges if edge.id < num_edge_ids]
+        for added in self.nodes[num_node_ids:]:
+            if added is not None:
+                del self._by_name[added.name]
+        del self.nodes[num_node_ids:]
+        del self._edges[num_edge_ids:]
 
 
 def with_default_attrs(op_def: OpDef, attrs: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -18,9 +18,10 @@ class SignatureCache:
     Graphs made from each other share one, so that a thousand equal ``MatMul`` look their types up.
     """
 
-    __slots__ = ("_deciding", "_types")
+    __slots__ = ("_deciding", "_types", "accepted")
 
     def __init__(self) -> None:
+        self.accepted: set[Any] = set()
         self._deciding: dict[OpDefinition, tuple[str, ...]] = {}
         self._types: dict[Any, tuple[tuple[DType, ...], tuple[DType, ...]]] = {}
 

@@ -1,0 +1,230 @@
+"""The functions a graph carries, as ops that can be looked up.
+
+Corresponds to TensorFlow's FunctionLibraryDefinition.  A :class:`FunctionDefinition` keeps the
+FunctionDef message; :mod:`tfnb.graph.function_body` makes a graph of it when somebody calls.  A
+library in use is never changed: extending a graph makes a grown copy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import dtypes, errors
+from tfnb.core.attr_value import NameAttrList, decode_attr
+from tfnb.core.op_def import MISSING, ArgDef, AttrDef, OpDef
+from tfnb.core.op_registry import OpDefinition
+from tfnb.proto import graph_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tfnb.graph.graph import Graph
+    from tfnb.proto import attr_value_pb2, op_def_pb2
+
+
+class FunctionDefinition(OpDefinition):
+    """A function of the library, looking like an op to whoever builds or places a node.
+
+    Attributes:
+      function_def: the message it came from.
+      attrs: attributes of the function itself (``_noinline`` and the like).
+    """
+
+    __slots__ = ("attrs", "function_def")
+
+    def __init__(self, function_def: graph_pb2.FunctionDef) -> None:
+        signature = op_def_of_signature(function_def.signature)
+        super().__init__(
+            signature.name,
+            "->",
+            (),
+            shape=None,
+            host_memory=(),
+            flags={"stateful": signature.is_stateful},
+        )
+        self._op_def = signature
+        self.function_def = function_def
+        self.attrs: Mapping[str, Any] = {
+            name: decode_attr(value) for name, value in function_def.attr.items()
+        }
+
+    def has_kernel(self, device_type: str) -> bool:
+        """A call can be made from any device; its body is placed when it is made."""
+        return True
+
+
+class FunctionLibraryDefinition:
+    """Functions by name, and which function is the gradient of which."""
+
+    __slots__ = ("_functions", "_gradients")
+
+    def __init__(self, library: graph_pb2.FunctionDefLibrary | None = None) -> None:
+        self._functions: dict[str, FunctionDefinition] = {}
+        self._gradients: dict[str, str] = {}
+        if library is not None:
+            self.add_library(library)
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._functions
+
+    def find(self, name: str) -> FunctionDefinition | None:
+        """The function of that name, or None."""
+        return self._functions.get(name)
+
+    def op_definition(self, op: str) -> OpDefinition | None:
+        """The function of that name as an op, or None."""
+        return self._functions.get(op)
+
+    def find_gradient(self, name: str) -> str:
+        """The name of a function's gradient function, or ""."""
+        return self._gradients.get(name, "")
+
+    def names(self) -> list[str]:
+        """The functions' names, in the order they were added."""
+        return list(self._functions)
+
+    def copy(self) -> FunctionLibraryDefinition:
+        """A library that grows independently and shares the functions."""
+        twin = FunctionLibraryDefinition()
+        twin._functions = dict(self._functions)
+        twin._gradients = dict(self._gradients)
+        return twin
+
+    def add_function(self, function_def: graph_pb2.FunctionDef) -> None:
+        """Adds a function; adding an equal one again does nothing.
+
+        Raises:
+          InvalidArgumentError: another function has that name.
+        """
+        name = function_def.signature.name
+        found = self._functions.get(name)
+        if found is None:
+            self._functions[name] = FunctionDefinition(function_def)
+        elif found.function_def != function_def:
+            raise errors.invalid_argument(
+                f"Cannot add function '{name}' because a different function with the same name "
+                "already exists."
+            )
+
+    def add_gradient(self, function_name: str, gradient_name: str) -> None:
+        """Declares one function the gradient of another.
+
+        Raises:
+          InvalidArgumentError: the function has another gradient already.
+        """
+        found = self._gradients.setdefault(function_name, gradient_name)
+        if found != gradient_name:
+            raise errors.invalid_argument(
+                f"Cannot assign gradient function '{gradient_name}' to '{function_name}' because "
+                f"it already has gradient function '{found}'"
+            )
+
+    def add_library(self, library: graph_pb2.FunctionDefLibrary) -> None:
+        """Adds all functions and gradients of a message; all or nothing.
+
+        Raises:
+          InvalidArgumentError: a name means two things.
+        """
+        functions, gradients = dict(self._functions), dict(self._gradients)
+        try:
+            for function_def in library.function:
+                self.add_function(function_def)
+            for gradient in library.gradient:
+                self.add_gradient(gradient.function_name, gradient.gradient_func)
+        except errors.OpError:
+            self._functions, self._gradients = functions, gradients
+            raise
+
+    def reachable_from(self, graph: Graph) -> FunctionLibraryDefinition:
+        """The functions that a graph can call, directly or through others."""
+        if not self._functions:
+            return self
+        wanted: dict[str, None] = {}
+        waiting: list[str] = []
+
+        def want(names: Iterable[str]) -> None:
+            for name in names:
+                if name in self._functions and name not in wanted:
+                    wanted[name] = None
+                    waiting.append(name)
+
+        for node in graph.op_nodes():
+            want([node.op])
+            want(_function_names(node.attrs.values()))
+        while waiting:
+            name = waiting.pop()
+            want([self._gradients.get(name, "")])
+            for node_def in self._functions[name].function_def.node_def:
+                want([node_def.op])
+                want(_function_names_of_protos(node_def.attr.values()))
+        fewer = FunctionLibraryDefinition()
+        fewer._functions = {name: self._functions[name] for name in wanted}
+        fewer._gradients = {f: g for f, g in self._gradients.items() if f in wanted}
+        return fewer
+
+    def to_proto(self) -> graph_pb2.FunctionDefLibrary:
+        """The library as a message."""
+        library = graph_pb2.FunctionDefLibrary()
+        library.function.extend(f.function_def for f in self._functions.values())
+        for function_name, gradient_name in self._gradients.items():
+            library.gradient.add(function_name=function_name, gradient_func=gradient_name)
+        return library
+
+
+def _function_names(values: Iterable[Any]) -> list[str]:
+    found: list[str] = []
+    for value in values:
+        if isinstance(value, NameAttrList):
+            found.append(value.name)
+            found += _function_names(value.attrs.values())
+        elif isinstance(value, list) and value and isinstance(value[0], NameAttrList):
+            found += _function_names(value)
+    return found
+
+
+def _function_names_of_protos(values: Iterable[attr_value_pb2.AttrValue]) -> list[str]:
+    found: list[str] = []
+    for value in values:
+        kind = value.WhichOneof("value")
+        functions = [value.func] if kind == "func" else value.list.func if kind == "list" else []
+        for function in functions:
+            found.append(function.name)
+            found += _function_names_of_protos(function.attr.values())
+    return found
+
+
+def op_def_of_signature(proto: op_def_pb2.OpDef) -> OpDef:
+    """A function's signature as the plain OpDef that the registered ops use."""
+    return OpDef(
+        proto.name,
+        inputs=tuple(_arg_def(arg) for arg in proto.input_arg),
+        outputs=tuple(_arg_def(arg) for arg in proto.output_arg),
+        attrs=tuple(_attr_def(attr) for attr in proto.attr),
+        is_stateful=proto.is_stateful,
+        control_outputs=tuple(proto.control_output),
+    )
+
+
+def _arg_def(proto: op_def_pb2.OpDef.ArgDef) -> ArgDef:
+    return ArgDef(
+        proto.name,
+        type=dtypes.as_dtype(proto.type) if proto.type else None,
+        type_attr=proto.type_attr,
+        number_attr=proto.number_attr,
+        type_list_attr=proto.type_list_attr,
+        is_ref=proto.is_ref,
+    )
+
+
+def _attr_def(proto: op_def_pb2.OpDef.AttrDef) -> AttrDef:
+    allowed = decode_attr(proto.allowed_values) if proto.HasField("allowed_values") else ()
+    return AttrDef(
+        proto.name,
+        proto.type,
+        default=decode_attr(proto.default_value) if proto.HasField("default_value") else MISSING,
+        allowed=tuple(allowed),
+        minimum=proto.minimum if proto.has_minimum else None,
+    )
