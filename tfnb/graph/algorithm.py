@@ -1,0 +1,110 @@
+"""Walks over a graph: depth first in either direction, orders, reachability.
+
+Corresponds to TensorFlow's graph/algorithm.cc.  Nothing recurses: a chain of a hundred thousand
+nodes is an ordinary graph.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tfnb.graph.graph import Edge, Graph, Node
+
+
+def depth_first(
+    starts: Iterable[Node],
+    *,
+    enter: Callable[[Node], None] | None = None,
+    leave: Callable[[Node], None] | None = None,
+    follow: Callable[[Edge], bool] | None = None,
+) -> None:
+    """Walks along out-edges: ``enter`` before a node's consumers, ``leave`` after them.
+
+    ``follow`` may refuse an edge.
+    """
+    _walk(starts, False, enter, leave, follow)
+
+
+def reverse_depth_first(
+    starts: Iterable[Node],
+    *,
+    enter: Callable[[Node], None] | None = None,
+    leave: Callable[[Node], None] | None = None,
+    follow: Callable[[Edge], bool] | None = None,
+) -> None:
+    """Walks along in-edges: ``enter`` before a node's sources, ``leave`` after them."""
+    _walk(starts, True, enter, leave, follow)
+
+
+def _walk(
+    starts: Iterable[Node],
+    backwards: bool,
+    enter: Callable[[Node], None] | None,
+    leave: Callable[[Node], None] | None,
+    follow: Callable[[Edge], bool] | None,
+) -> None:
+    seen: set[Node] = set()
+    # A node is pushed twice where somebody wants to know of its end.
+    stack: list[tuple[Node, bool]] = [(node, False) for node in starts][::-1]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            assert leave is not None
+            leave(node)
+            continue
+        if node in seen:
+            continue
+        seen.add(node)
+        if enter is not None:
+            enter(node)
+        if leave is not None:
+            stack.append((node, True))
+        edges = node.in_edges if backwards else node.out_edges
+        for edge in reversed(edges):
+            other = edge.src if backwards else edge.dst
+            if other not in seen and (follow is None or follow(edge)):
+                stack.append((other, False))
+
+
+def post_order(graph: Graph, follow: Callable[[Edge], bool] | None = None) -> list[Node]:
+    """Nodes reachable from the source, each after everything that consumes it (loops aside)."""
+    order: list[Node] = []
+    depth_first([graph.source], leave=order.append, follow=follow)
+    return order
+
+
+def reverse_post_order(graph: Graph, follow: Callable[[Edge], bool] | None = None) -> list[Node]:
+    """Nodes reachable from the source, each before its consumers; topological without loops.
+
+    With ``follow=is_not_back_edge`` the order is topological in graphs with loops, too.
+    """
+    return post_order(graph, follow)[::-1]
+
+
+def is_not_back_edge(edge: Edge) -> bool:
+    """Whether the edge goes forward, that is, does not leave a NextIteration."""
+    return not edge.src.is_next_iteration
+
+
+def nodes_before(targets: Iterable[Node]) -> set[Node]:
+    """The targets and every node that one of them waits for."""
+    found = set(targets)
+    stack = list(found)
+    while stack:
+        for edge in stack.pop().in_edges:
+            if edge.src not in found:
+                found.add(edge.src)
+                stack.append(edge.src)
+    return found
+
+
+def prune_for_reverse_reachability(graph: Graph, targets: Iterable[Node]) -> bool:
+    """Removes nodes that no target waits for; says whether there were any."""
+    needed = nodes_before(targets)
+    unneeded = [node for node in graph.op_nodes() if node not in needed]
+    for node in unneeded:
+        graph.remove_node(node)
+    return bool(unneeded)

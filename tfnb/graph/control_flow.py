@@ -1,0 +1,151 @@
+"""In which frame each node runs.
+
+Corresponds to TensorFlow's graph/control_flow.cc.  A frame is a loop: an Enter leads in, an Exit
+leads back to the frame around it, every other node runs where its inputs come from.  The root frame
+belongs to the source and has the name "".  Nodes that the source does not reach are left out.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from tfnb.core import errors
+
+if TYPE_CHECKING:
+    from tfnb.graph.graph import Graph, Node
+
+
+@dataclass(slots=True)
+class ControlFlowInfo:
+    """Where a node runs.
+
+    Attributes:
+      frame: an Enter of the frame, or the source for the root frame; None if unreachable.
+      parent_frame: the same for the frame around it.
+      frame_name: the frame's name, "" for the root.
+    """
+
+    frame: Node | None = None
+    parent_frame: Node | None = None
+    frame_name: str = ""
+
+
+def build_control_flow_info(graph: Graph) -> list[ControlFlowInfo]:
+    """The frame of every node, by node id.
+
+    Raises:
+      InvalidArgumentError: a node's inputs come from different frames, an Enter has no frame name,
+        or a frame has two LoopCond nodes.
+      InternalError: a frame name is used under two parent frames.
+    """
+    source = graph.source
+    if not any(node.is_enter or node.is_exit for node in graph.op_nodes()):
+        # Everything runs in the root frame; what the source does not reach runs nowhere.
+        return _all_in_root(graph)
+    info = [ControlFlowInfo() for _ in range(graph.num_node_ids)]
+    info[source.id] = ControlFlowInfo(source, source)
+    found_by: list[Node | None] = [None] * graph.num_node_ids
+    ready = deque([source])
+    while ready:
+        node = ready.popleft()
+        here = info[node.id]
+        frame, parent, frame_name = here.frame, here.parent_frame, here.frame_name
+        assert parent is not None
+        if node.is_exit:
+            outer = info[parent.id]
+            frame, parent, frame_name = outer.frame, outer.parent_frame, outer.frame_name
+        for edge in node.out_edges:
+            out = edge.dst
+            if not out.is_op:
+                continue
+            there = info[out.id]
+            first = found_by[out.id]
+            if first is not None:
+                known = there.frame_name
+                if out.is_enter:
+                    assert there.parent_frame is not None
+                    known = info[there.parent_frame.id].frame_name
+                if known != frame_name:
+                    _raise_different_frames(out, node, frame_name, first, known)
+                continue
+            found_by[out.id] = node
+            ready.append(out)
+            if out.is_enter:
+                there.frame, there.parent_frame = out, frame
+                there.frame_name = frame_name_of(out)
+            else:
+                there.frame, there.parent_frame, there.frame_name = frame, parent, frame_name
+    _validate(graph, info)
+    return info
+
+
+def frame_name_of(enter: Node) -> str:
+    """The name of the frame that an Enter leads into.
+
+    Raises:
+      InvalidArgumentError: it is empty.
+    """
+    name = enter.attrs["frame_name"]
+    text: str = name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name
+    if not text:
+        raise errors.invalid_argument(
+            f"The Enter {{{{node {enter.name}}}}} must have a frame name."
+        )
+    return text
+
+
+def _all_in_root(graph: Graph) -> list[ControlFlowInfo]:
+    source = graph.source
+    inside, outside = ControlFlowInfo(source, source), ControlFlowInfo()
+    reached = [False] * graph.num_node_ids
+    reached[source.id] = True
+    stack = [source]
+    while stack:
+        for edge in stack.pop().out_edges:
+            if not reached[edge.dst.id] and edge.dst.is_op:
+                reached[edge.dst.id] = True
+                stack.append(edge.dst)
+    return [inside if is_reached else outside for is_reached in reached]
+
+
+def _raise_different_frames(
+    out: Node, node: Node, frame_name: str, first: Node, first_frame_name: str
+) -> NoReturn:
+    raise errors.invalid_argument(
+        f"{{{{node {out.name}}}}} has inputs from different frames. "
+        f"The input {{{{node {node.name}}}}} is in frame '{frame_name}'. "
+        f"The input {{{{node {first.name}}}}} is in frame '{first_frame_name}'."
+    )
+
+
+def _validate(graph: Graph, info: list[ControlFlowInfo]) -> None:
+    parents: dict[str, str] = {}
+    loop_conds: dict[str, Node] = {}
+    for node in graph.op_nodes():
+        here = info[node.id]
+        if here.frame is None or here.parent_frame is None:
+            continue
+        parent = info[here.parent_frame.id].frame_name
+        known = parents.setdefault(here.frame_name, parent)
+        if known != parent:
+            raise errors.internal(
+                f'Invalid loop structure: Mismatched parent frames for "{here.frame_name}": '
+                f'"{parent}" vs "{known}". The node giving this error: {{{{node {node.name}}}}}. '
+                "Give each loop a frame name of its own."
+            )
+        if node.is_loop_cond:
+            other = loop_conds.get(here.frame_name)
+            # The counters of a loop and of its gradient are the one case of two loops in a frame.
+            if (
+                other is not None
+                and "LoopCounter" not in other.name
+                and "LoopCounter" not in node.name
+            ):
+                raise errors.invalid_argument(
+                    f'Invalid loop structure: Loop "{here.frame_name}" has more than one LoopCond '
+                    f"node: {{{{node {node.name}}}}} and {{{{node {other.name}}}}}. "
+                    "Give each loop a frame name of its own."
+                )
+            loop_conds[here.frame_name] = node
