@@ -301,7 +301,7 @@ class TensorShape:
 
     def as_proto(self) -> Any:
         """Return the TensorShapeProto of this shape."""
-        from tfnb.core.attr_value import shape_to_proto
+        from tfnb.core.tensor_util import shape_to_proto
 
         return shape_to_proto(self)
 
