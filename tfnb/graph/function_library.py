@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes, errors
-from tfnb.core.attr_value import NameAttrList, decode_attr
+from tfnb.core.attr_value import NameAttrList, decode_attr, decode_attrs
 from tfnb.core.op_def import MISSING, ArgDef, AttrDef, OpDef
 from tfnb.core.op_registry import OpDefinition
 from tfnb.proto import graph_pb2
@@ -44,9 +44,7 @@ class FunctionDefinition(OpDefinition):
         )
         self._op_def = signature
         self.function_def = function_def
-        self.attrs: Mapping[str, Any] = {
-            name: decode_attr(value) for name, value in function_def.attr.items()
-        }
+        self.attrs: Mapping[str, Any] = decode_attrs(function_def.attr)
 
     def has_kernel(self, device_type: str) -> bool:
         """A call can be made from any device; its body is placed when it is made."""

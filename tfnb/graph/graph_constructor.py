@@ -17,7 +17,7 @@ import heapq
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
-from tfnb.core.attr_value import decode_attr, encode_attr
+from tfnb.core.attr_value import decode_attrs, encode_attr
 from tfnb.core.versions import VersionDef, check_graph_versions
 from tfnb.graph.function_library import FunctionLibraryDefinition
 from tfnb.graph.graph import CONTROL_SLOT, Edge, Graph, Node
@@ -28,7 +28,6 @@ from tfnb.graph.validate import (
     complete_attrs,
     is_back_edge_pair,
     is_valid_node_name,
-    kind_of_attr,
     type_word,
 )
 from tfnb.proto import graph_pb2
@@ -186,7 +185,7 @@ class _Reader:
                     raise errors.invalid_argument(f"Node '{name}' does not specify an operation")
                 definition = definitions[op] = graph.op_definition(op)
                 check_deprecation(definition.op_def, producer)
-            attrs = {key: decode_attr(value) for key, value in node_def.attr.items()}
+            attrs = decode_attrs(node_def.attr)
             node = graph.add_checked_node(
                 name,
                 definition,
@@ -324,7 +323,7 @@ def node_to_node_def(node: Node, node_def: graph_pb2.NodeDef | None = None) -> g
     for name, value in node.attrs.items():
         if value is None:
             continue
-        kind = known[name].type if name in known else kind_of_attr(value)
+        kind = known[name].type if name in known else None
         node_def.attr[name].CopyFrom(encode_attr(value, kind))
     if node.original_names:
         node_def.experimental_debug_info.original_node_names.extend(node.original_names)

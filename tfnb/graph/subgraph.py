@@ -1,8 +1,8 @@
 """From "feed these, fetch those" to the graph that does it.
 
 Corresponds to TensorFlow's graph/subgraph.cc, with one difference: TensorFlow copies the whole
-graph, rewrites the copy and prunes it; here a walk back from fetches and targets, stopping at feeds,
-finds what is needed, and only that is copied.  The cost follows the answer, not the notebook.
+graph, rewrites the copy and prunes it; here a walk back from fetches and targets, stopping at
+feeds, finds what is needed, and only that is copied: the cost follows the answer.
 
 A fed tensor becomes a node that brings the value in, a fetched one a node that takes it out::
 

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
-from tfnb.core.attr_value import NameAttrList, TensorAttr
+from tfnb.core.attr_value import NameAttrList, TensorAttr, kind_of
 from tfnb.core.dtypes import DType
 from tfnb.core.tensor_shape import TensorShape
 
@@ -62,12 +62,15 @@ def complete_attrs(
             kind = _KINDS.get(attr.type)
             if kind is not None and not isinstance(value, kind) and value is not None:
                 raise _wrong_kind(op_def, attr, value, node_name)
-            if attr.allowed or attr.minimum is not None:
+            if attr.allowed:
+                # Looked up, as comparing with twenty dtypes costs more than the node itself.
                 key = (op_def.name, name, tuple(value) if type(value) is list else value)
                 if accepted is None or key not in accepted:
                     _check_allowed(op_def, attr, value, node_name)
                     if accepted is not None:
                         accepted.add(key)
+            elif attr.minimum is not None:
+                _check_allowed(op_def, attr, value, node_name)
         elif attr.has_default:
             if missing is None:
                 missing = {}
@@ -229,7 +232,7 @@ def _wrong_kind(
     op_def: OpDef, attr: AttrDef, value: Any, node_name: str
 ) -> errors.InvalidArgumentError:
     return errors.invalid_argument(
-        f"AttrValue had value with type '{kind_of_attr(value)}' when '{attr.type}' expected\n\t "
+        f"AttrValue had value with type '{kind_of(value)}' when '{attr.type}' expected\n\t "
         f"for attr '{attr.name}'\n\t; NodeDef: {{{{node {node_name}}}}}; "
         f"{summarize_op_def(op_def)}"
     )
@@ -258,19 +261,3 @@ def _check_allowed(op_def: OpDef, attr: AttrDef, value: Any, node_name: str) -> 
                     f"values: {allowed}\n\t; NodeDef: {{{{node {node_name}}}}}; "
                     f"{summarize_op_def(op_def)}"
                 )
-
-
-def kind_of_attr(value: Any) -> str:
-    """The attribute kind of a Python value, as OpDefs spell it; ``list(string)`` for an empty list.
-
-    >>> kind_of_attr(True), kind_of_attr(b"a"), kind_of_attr([1, 2])
-    ('bool', 'string', 'list(int)')
-    """
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, list):
-        return f"list({kind_of_attr(value[0])})" if value else "list(string)"
-    for kind, types in _KINDS.items():
-        if isinstance(value, types):
-            return kind
-    raise errors.internal(f"{value!r} is not the value of an attribute.")
