@@ -37,8 +37,28 @@ class Device(Protocol):
 
     name: str
     device_type: str
+    index: int
     xp: Any
     resource_manager: ResourceMgr
+
+
+class RunState(Protocol):
+    """What belongs to one running step; each is made when somebody first asks for it."""
+
+    @property
+    def rendezvous(self) -> Rendezvous:
+        """Where this step's tensors meet."""
+        ...
+
+    @property
+    def cancellation_manager(self) -> CancellationManager:
+        """Where whoever waits registers."""
+        ...
+
+    @property
+    def step_container(self) -> ResourceMgr:
+        """Resources that end with the step."""
+        ...
 
 
 class FunctionLibraryRuntime(Protocol):
@@ -67,9 +87,7 @@ class StepContext:
     """What one step shares with all its kernels; fixed while the step runs."""
 
     step_id: int
-    rendezvous: Rendezvous
-    cancellation_manager: CancellationManager
-    step_container: ResourceMgr
+    run_state: RunState
     function_library: FunctionLibraryRuntime | None = None
     session_state: Any = None
     session_handle: str = ""
@@ -133,17 +151,17 @@ class OpKernelContext:
     @property
     def step_container(self) -> ResourceMgr:
         """Resources that end with the step (TensorArrays, stacks)."""
-        return self.step.step_container
+        return self.step.run_state.step_container
 
     @property
     def rendezvous(self) -> Rendezvous:
         """Where this step's tensors meet."""
-        return self.step.rendezvous
+        return self.step.run_state.rendezvous
 
     @property
     def cancellation_manager(self) -> CancellationManager:
         """Whoever blocks registers here."""
-        return self.step.cancellation_manager
+        return self.step.run_state.cancellation_manager
 
     @property
     def function_library(self) -> FunctionLibraryRuntime:

@@ -12,6 +12,7 @@ machine, before it allocates anything.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import numbers
@@ -600,11 +601,17 @@ def _check_memory(proto: tensor_pb2.TensorProto, num_bytes: int) -> None:
 
 @functools.cache
 def _memory_bytes() -> int:
-    """Return the size of this machine's memory, or a plausible bound where it is not told."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return 2**40
+    """Return how much memory this process can have at most: the machine's or its container's."""
+    limits = [_UNKNOWN_MEMORY]
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError), open(path) as file:
+            limits.append(int(file.read()))
+    return min(limits)
+
+
+_UNKNOWN_MEMORY = 2**40  # where the system does not tell
 
 
 def _decode_content(

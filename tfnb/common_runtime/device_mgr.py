@@ -1,0 +1,85 @@
+"""The devices of one session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tfnb.common_runtime.cpu_device import CpuDevice
+from tfnb.common_runtime.device import Device, DeviceAttributes
+from tfnb.core import array_module, errors
+
+_PREFIX = "/job:localhost/replica:0/task:0"
+
+
+class DeviceMgr:
+    """Finds devices by name; fixed for the session's life."""
+
+    def __init__(self, devices: Iterable[Device]) -> None:
+        self.devices = tuple(devices)
+        self._by_name = {device.name: device for device in self.devices}
+        for device in self.devices:
+            kind = f"{device.device_type}:{device.index}"
+            for name in (f"/device:{kind}", f"/{kind}", f"/{kind.lower()}"):
+                self._by_name.setdefault(name, device)
+
+    def lookup(self, name: str) -> Device:
+        """The device with this full or local name.
+
+        Raises:
+          InvalidArgumentError: there is none; lists those there are.
+        """
+        found = self._by_name.get(name)
+        if found is None:
+            known = ", ".join(device.name for device in self.devices)
+            raise errors.invalid_argument(f"{name} unknown device. Devices are: {known}")
+        return found
+
+    @property
+    def host(self) -> Device:
+        """The CPU device that feeds and fetches belong to."""
+        for device in self.devices:
+            if device.device_type == "CPU":
+                return device
+        raise errors.failed_precondition("No CPU device is registered.")
+
+    def list_attributes(self) -> list[DeviceAttributes]:
+        """What users may know of each device."""
+        return [device.attributes for device in self.devices]
+
+    def clear_containers(self, containers: Iterable[str]) -> None:
+        """Empties containers on every device; none named means the default one."""
+        names = list(containers) or [""]
+        for device in self.devices:
+            for name in names:
+                device.resource_manager.cleanup(name)
+
+    def close(self) -> None:
+        """Drops what the devices hold."""
+        for device in self.devices:
+            device.close()
+
+
+def make_local_devices(device_count: Mapping[str, int], visible_gpus: str = "") -> list[Device]:
+    """The devices of a local session: GPUs that are there, then CPUs.
+
+    Args:
+      device_count: how many devices of each type at most (GPU) or exactly (CPU).
+      visible_gpus: comma-separated CUDA indices, "" for all.
+    """
+    devices: list[Device] = []
+    wanted = device_count.get("GPU")
+    if wanted != 0:
+        indices = [int(i) for i in visible_gpus.split(",") if i.strip()] or range(
+            array_module.gpu_count()
+        )
+        for position, _ in enumerate(list(indices)[:wanted]):
+            from tfnb.common_runtime.gpu_device import GpuDevice
+
+            devices.append(GpuDevice(f"{_PREFIX}/device:GPU:{position}", position))
+    devices += [
+        CpuDevice(f"{_PREFIX}/device:CPU:{index}", index)
+        for index in range(max(1, device_count.get("CPU", 1)))
+    ]
+    return devices
+
+

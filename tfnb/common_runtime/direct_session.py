@@ -1,0 +1,486 @@
+"""The session that runs a graph in this process.
+
+State of a :class:`DirectSession`:
+
+* fixed: devices, configuration, the step events;
+* grown under ``_lock``: the graph (in ``GraphExecutionState``), the executors by signature, the kernels that
+  keep state (``_kernels``, by node name, for the session's life);
+* changing: the steps in flight (``_active``), each of which belongs to the thread that runs it.
+
+``run`` is ``prepare`` (signature to executors, cached) and ``run_prepared`` (one step).
+Corresponds to TensorFlow's ``direct_session.cc``.  It differs in that the calling thread itself drives the step.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.common_runtime import session_factory
+from tfnb.common_runtime.callables import Callables
+from tfnb.common_runtime.device_mgr import DeviceMgr, make_local_devices
+from tfnb.common_runtime.executor import ExecutorState, drive, run_schedule
+from tfnb.common_runtime.executors_and_keys import (
+    ExecutorItem,
+    Executors,
+    ExecutorsAndKeys,
+    type_of_signature,
+    view,
+)
+from tfnb.common_runtime.function_library_runtime import FunctionLibraryRuntime
+from tfnb.common_runtime.graph_execution_state import GraphExecutionState
+from tfnb.common_runtime.immutable_executor_state import initialize
+from tfnb.common_runtime.partial_run import PartialRuns
+from tfnb.common_runtime.run_state import CallFrame, RunState
+from tfnb.common_runtime.session_state import SessionState
+from tfnb.common_runtime.session_views import partitioned_view, placed_view
+from tfnb.common_runtime.step_stats_collector import RunRecorder
+from tfnb.core import errors
+from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
+from tfnb.core.resource_mgr import RefCell
+from tfnb.core.step_events import StepEvents, StepHooks
+from tfnb.graph.function_library import FunctionDefinition
+from tfnb.graph.graph_partition import partition
+
+if TYPE_CHECKING:
+    from tfnb.common_runtime.device import Device, DeviceAttributes
+    from tfnb.common_runtime.session_factory import SessionOptions
+    from tfnb.graph.graph import Graph, Node
+    from tfnb.proto import config_pb2, graph_pb2
+
+_session_numbers = itertools.count(1)
+
+
+class DirectSession:
+    """A session in this process; thread safe."""
+
+    def __init__(self, options: SessionOptions, device_mgr: DeviceMgr) -> None:
+        self._config = options.config
+        self._device_mgr = device_mgr
+        self._lock = threading.RLock()
+        self._state = GraphExecutionState(device_mgr, options.config)
+        self._was_created = False
+        self._closed = False
+        self._executors: dict[type_of_signature, ExecutorsAndKeys] = {}
+        self._kernels: dict[str, OpKernel] = {}  # stateful ones; guarded by self._lock
+        self._active: set[RunState] = set()
+        self._edge_names = itertools.count(0)
+        self._timeout_ms = options.config.operation_timeout_in_ms
+        self.session_handle = f"direct_{next(_session_numbers)}"
+        self.step_events = StepEvents()
+        self.session_state = SessionState()
+        self._functions = FunctionLibraryRuntime(self)
+        self._callables = Callables(self)
+        self._partial_runs = PartialRuns(self)
+
+    # -- the graph -----------------------------------------------------------------------------------
+
+    def create(self, graph_def: graph_pb2.GraphDef) -> None:
+        """Gives the session its graph; a graph without nodes is ignored.
+
+        Raises:
+          AlreadyExistsError: it has one.
+        """
+        self._check_open()
+        if not graph_def.node:
+            return
+        with self._lock:
+            if self._was_created:
+                raise errors.already_exists("A Graph has already been created for this session.")
+            self.extend(graph_def)
+
+    def extend(self, graph_def: graph_pb2.GraphDef) -> None:
+        """Adds nodes to the session's graph; steps in flight and cached executors are not disturbed.
+
+        Raises:
+          InvalidArgumentError: a node is malformed or was sent before; nothing is added then.
+        """
+        self._check_open()
+        with self._lock:
+            self._state.extend(graph_def)
+            self._was_created = True
+
+    # -- running -------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        feeds: Mapping[str, Any],
+        fetches: Sequence[str],
+        targets: Sequence[str],
+        run_options: config_pb2.RunOptions | None = None,
+        run_metadata: config_pb2.RunMetadata | None = None,
+    ) -> list[Any]:
+        """Runs one step.
+
+        Args:
+          feeds: tensor name -> array of the tensor's dtype.
+          fetches: names of tensors to return.
+          targets: names of ops to run.
+
+        Raises:
+          OpError: what the step failed with.
+        """
+        prepared = self.prepare(tuple(feeds), tuple(fetches), tuple(targets))
+        return self.run_prepared(prepared, list(feeds.values()), run_options, run_metadata)
+
+    def prepare(
+        self,
+        feeds: tuple[str, ...],
+        fetches: tuple[str, ...],
+        targets: tuple[str, ...],
+    ) -> ExecutorsAndKeys:
+        """The executors for a signature; made on first use, then kept for the session's life.
+
+        Raises:
+          CancelledError: the session is closed.
+          InvalidArgumentError, NotFoundError: the graph cannot be pruned, placed or partitioned.
+        """
+        self._check_open()
+        signature = (feeds, fetches, targets)
+        found = self._executors.get(signature)
+        if found is not None:
+            return found
+        # The slow path: the same names in another order, or twice, share one set of executors.
+        canonical = (_sorted(feeds, "feed"), tuple(sorted(set(fetches))), tuple(sorted(set(targets))))
+        if not self._was_created:
+            raise errors.invalid_argument("Session was not created with a graph before Run()!")
+        known = self._executors.get(canonical)
+        executors = self.create_executors(*canonical) if known is None else known.executors
+        with self._lock:
+            # Of two threads that built the same, the first counts.
+            first = self._executors.setdefault(canonical, view(executors, canonical))
+            return self._executors.setdefault(signature, view(first.executors, signature))
+
+    def run_prepared(
+        self,
+        prepared: ExecutorsAndKeys,
+        feed_values: Sequence[Any],
+        run_options: config_pb2.RunOptions | None = None,
+        run_metadata: config_pb2.RunMetadata | None = None,
+    ) -> list[Any]:
+        """Runs one step of prepared executors in the calling thread.
+
+        Args:
+          prepared: from :meth:`prepare`.
+          feed_values: one array per feed, in the order of ``prepared.feeds``; never written to.
+
+        Returns:
+          One fresh value per fetch, in the order of ``prepared.fetches``.
+
+        Raises:
+          OpError: what the step failed with; the session can be used on.
+          KeyboardInterrupt: the user interrupted the step; likewise.
+        """
+        if self._closed:
+            raise errors.cancelled("Session has been closed.")
+        executors = prepared.executors
+        args = feed_values
+        if prepared.feed_order is not None:
+            args = [feed_values[position] for position in prepared.feed_order]
+        hooks, recorder, timeout_ms = self.step_events.hooks, None, self._timeout_ms
+        if run_options is not None:
+            if run_options.timeout_in_ms > 0:
+                timeout_ms = run_options.timeout_in_ms
+            if run_metadata is not None:
+                recorder = RunRecorder(run_options, run_metadata, executors)
+                hooks = recorder.hooks(hooks)
+        call_frame = CallFrame(args, len(executors.fetches))
+        run_state = RunState(call_frame, hooks, needs_wake=executors.has_async)
+        timer = None
+        if timeout_ms > 0:
+            timer = start_timer(run_state, timeout_ms)
+        self._active.add(run_state)
+        try:
+            with np.errstate(all="ignore"):
+                self.run_step(executors, run_state)
+        finally:
+            self._active.discard(run_state)
+            run_state.close()
+            if timer is not None:
+                timer.cancel()
+            if recorder is not None:
+                recorder.finish()
+        results = call_frame.retvals
+        if prepared.fetch_order is not None:
+            results = [results[position] for position in prepared.fetch_order]
+        del call_frame.retvals
+        return own_all(results, prepared.fetches)
+
+    def run_step(self, executors: Executors, run_state: RunState) -> None:
+        """Runs all partitions of a signature for one step."""
+        hooks = run_state.hooks
+        error: str | None = None
+        if hooks.step_started is not None:
+            hooks.step_started(run_state.step_id, executors.signature_id, _now())
+        step = self.step_context(run_state)
+        try:
+            items = executors.items
+            if len(items) == 1 and items[0].executor.schedule is not None:
+                try:
+                    run_schedule(items[0].executor, run_state, step, 0)
+                except BaseException as failure:
+                    run_state.abort(failure)
+                    raise
+            else:
+                drive(
+                    run_state,
+                    [
+                        ExecutorState(item.executor, run_state, step, index)
+                        for index, item in enumerate(items)
+                    ],
+                )
+        except BaseException as failure:
+            error = f"{type(failure).__name__}: {failure}"
+            raise
+        finally:
+            if hooks.step_done is not None:
+                hooks.step_done(run_state.step_id, _now(), error)
+
+    def step_context(self, run_state: RunState) -> StepContext:
+        """What the kernels of a step share."""
+        return StepContext(
+            run_state.step_id,
+            run_state,
+            self._functions,
+            self.session_state,
+            self.session_handle,
+            run_state.call_frame,
+        )
+
+    # -- callables and partial runs ------------------------------------------------------------------
+
+    def make_callable(self, options: config_pb2.CallableOptions) -> int:
+        """Prepares a signature under a handle."""
+        self._check_open()
+        return self._callables.make(options)
+
+    def run_callable(
+        self,
+        handle: int,
+        feed_values: Sequence[Any],
+        run_metadata: config_pb2.RunMetadata | None = None,
+    ) -> list[Any]:
+        """Runs a callable; feeds in the order it was made with."""
+        self._check_open()
+        return self._callables.run(handle, feed_values, run_metadata)
+
+    def release_callable(self, handle: int) -> None:
+        """Forgets a callable."""
+        self._callables.release(handle)
+
+    def partial_run_setup(
+        self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]
+    ) -> str:
+        """Starts a step that is fed and fetched piece by piece; returns its handle."""
+        self._check_open()
+        if not self._was_created:
+            raise errors.invalid_argument(
+                "Session was not created with a graph before PRunSetup()!"
+            )
+        return self._partial_runs.setup(feeds, fetches, targets)
+
+    def partial_run(
+        self, handle: str, feeds: Mapping[str, Any], fetches: Sequence[str]
+    ) -> list[Any]:
+        """Feeds and fetches a part of a step."""
+        self._check_open()
+        return self._partial_runs.run(handle, feeds, fetches)
+
+    # -- devices, life -------------------------------------------------------------------------------
+
+    @property
+    def device_mgr(self) -> DeviceMgr:
+        """The session's devices."""
+        return self._device_mgr
+
+    @property
+    def config(self) -> config_pb2.ConfigProto:
+        """How the session was configured."""
+        return self._config
+
+    @property
+    def graph(self) -> Graph | None:
+        """The full graph the session was given, or None."""
+        return self._state.graph
+
+    @property
+    def execution_state(self) -> GraphExecutionState:
+        """The session's graph and its placement."""
+        return self._state
+
+    def list_devices(self) -> list[DeviceAttributes]:
+        """Name, type, memory limit in bytes and incarnation of every device."""
+        self._check_open()
+        return self._device_mgr.list_attributes()
+
+    def reset_containers(self, containers: Iterable[str]) -> None:
+        """Empties containers on every device."""
+        self._device_mgr.clear_containers(containers)
+
+    def active_steps(self) -> list[RunState]:
+        """The steps in flight."""
+        return list(self._active)
+
+    def close(self) -> None:
+        """Ends all steps in flight and drops the session's state; a second call does nothing."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        error = errors.cancelled("Session has been closed.")
+        self._partial_runs.close(error)
+        for run_state in list(self._active):
+            run_state.abort(error)
+            run_state.wake.set()
+        DIRECT_SESSION_FACTORY.forget(self)
+        if not self._active:
+            self._device_mgr.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise errors.cancelled("Session has been closed.")
+
+    # -- making executors ----------------------------------------------------------------------------
+
+    def create_executors(
+        self,
+        feeds: tuple[str, ...],
+        fetches: tuple[str, ...],
+        targets: tuple[str, ...],
+        *,
+        is_partial_run: bool = False,
+    ) -> Executors:
+        """Prunes, places, partitions and prepares a signature."""
+        client_graph = self._state.build_graph(
+            feeds, fetches, targets, use_function_convention=not is_partial_run
+        )
+        partitions = partition(client_graph.graph, self._device_mgr.devices, self._edge_names)
+        items = []
+        for device_name, graph in partitions.items():
+            device = self._device_mgr.lookup(device_name)
+            items.append(ExecutorItem(graph, initialize(graph, device, self.create_kernel)))
+        executors = Executors(
+            items,
+            feeds,
+            fetches,
+            targets,
+            client_graph.feed_types,
+            client_graph.fetch_types,
+            has_async=len(items) > 1 or any(item.executor.has_async for item in items),
+        )
+        executors.placed = placed_view(executors.signature_id, client_graph)
+        executors.partitioned = partitioned_view(executors)
+        self.step_events.placed(executors.placed)
+        self.step_events.partitioned(executors.partitioned)
+        return executors
+
+    def create_kernel(self, node: Node, device: Device) -> OpKernel:
+        """A node's kernel; one that keeps state lives as long as the session."""
+        definition = node.op_definition
+        assert definition is not None
+        if isinstance(definition, FunctionDefinition):
+            return self._functions.call_kernel(node, device)
+        if not definition.is_stateful or node.is_send or node.is_recv:
+            return create_kernel(definition, node.name, node.attrs, device)
+        with self._lock:
+            kernel = self._kernels.get(node.name)
+            if kernel is None or kernel.device is not device:
+                kernel = create_kernel(definition, node.name, node.attrs, device)
+                self._kernels[node.name] = kernel
+            return kernel
+
+
+def _now() -> int:
+    from time import perf_counter_ns
+
+    return perf_counter_ns()
+
+
+def _sorted(feeds: tuple[str, ...], what: str) -> tuple[str, ...]:
+    names = tuple(sorted(feeds))
+    for name, following in itertools.pairwise(names):
+        if name == following:
+            raise errors.invalid_argument(f"Endpoint '{name}' fed more than once as a {what}.")
+    return names
+
+
+def start_timer(run_state: RunState, timeout_ms: int) -> threading.Timer:
+    """Ends a step that takes longer than ``timeout_ms`` milliseconds."""
+
+    def expire() -> None:
+        run_state.end(errors.deadline_exceeded("Timed out waiting for notification"))
+
+    timer = threading.Timer(timeout_ms / 1000, expire)
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+def own_all(results: list[Any], names: Sequence[str]) -> list[Any]:
+    """Values that the caller may keep and write to.
+
+    Raises:
+      InvalidArgumentError: a fetched tensor is dead.
+      FailedPreconditionError: a fetched variable has no value.
+    """
+    for position, value in enumerate(results):
+        if isinstance(value, np.ndarray):
+            # Held here by: the list, the local name, getrefcount's argument.
+            if getrefcount(value) > 3 or value.base is not None or not value.flags.writeable:
+                results[position] = value.copy()
+        elif value is None:
+            raise errors.invalid_argument(
+                f"Retval[{position}] does not have value: '{names[position]}' is dead in this step."
+            )
+        elif isinstance(value, RefCell):
+            found = value.read()
+            results[position] = found.copy() if isinstance(found, np.ndarray) else found
+    return results
+
+
+class DirectSessionFactory:
+    """Makes sessions for the empty target, and knows those that live."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sessions: weakref.WeakSet[DirectSession] = weakref.WeakSet()  # guarded by self._lock
+
+    def accepts_options(self, options: SessionOptions) -> bool:
+        """Whether the target is this process."""
+        return options.target == ""
+
+    def new_session(self, options: SessionOptions) -> DirectSession:
+        """A session with devices of its own."""
+        config = options.config
+        devices = make_local_devices(
+            dict(config.device_count), config.gpu_options.visible_device_list
+        )
+        session = DirectSession(options, DeviceMgr(devices))
+        with self._lock:
+            self._sessions.add(session)
+        return session
+
+    def forget(self, session: DirectSession) -> None:
+        """Takes a closed session off the list."""
+        with self._lock:
+            self._sessions.discard(session)
+
+    def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
+        """Clears the containers of every live session and closes the sessions."""
+        with self._lock:
+            sessions = list(self._sessions)
+            self._sessions.clear()
+        for session in sessions:
+            session.reset_containers(containers)
+        for session in sessions:
+            session.close()
+
+
+DIRECT_SESSION_FACTORY = DirectSessionFactory()
+session_factory.register("DIRECT_SESSION", DIRECT_SESSION_FACTORY)

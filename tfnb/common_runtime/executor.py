@@ -1,0 +1,382 @@
+"""The executor: takes a ready node, runs its kernel, hands the outputs on.
+
+This is the reference: it defines what a step means.  ``ExecutorState.process`` is the tagged-token loop
+of TensorFlow's ``executor.cc`` (prepare inputs, compute, propagate outputs, node done) in one body, because a
+method call per phase costs more than most kernels.  ``run_schedule`` is the same for a partition without control
+flow and without waiting: there is nothing to count, so its nodes run in a fixed order.
+
+A step is driven by the thread that asked for it.  It runs each partition until nothing is ready, then takes
+answers of asynchronous kernels from the inbox, and sleeps only when every partition waits.  So a blocked
+dequeue holds no thread, partitions cannot deadlock on each other, and an interrupt lands between two nodes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from time import monotonic, perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.common_runtime.immutable_executor_state import (
+    ARG,
+    ASYNC,
+    CONTEXT,
+    INTO_CHILD,
+    INTO_PARENT,
+    MERGE,
+    NOTHING,
+    PASS,
+    PURE,
+    PURE_ONE,
+    RETVAL,
+    SAME_ITERATION,
+    ImmutableExecutorState,
+    NodeItem,
+)
+from tfnb.common_runtime.kernel_errors import annotate, missing_output
+from tfnb.common_runtime.propagator_state import IterationState, PropagatorState
+from tfnb.core import errors
+from tfnb.core.op_kernel import OpKernelContext, StepContext
+
+if TYPE_CHECKING:
+    from tfnb.common_runtime.run_state import RunState
+
+_POSITIONS = [np.int32(position) for position in range(64)]
+# How long the driving thread sleeps at most before it looks for an interrupt, in seconds.
+_NAP_S = 0.05
+
+
+class ExecutorState:
+    """One partition during one step."""
+
+    __slots__ = ("immutable", "partition", "propagator", "ready", "run_state", "step")
+
+    def __init__(
+        self,
+        immutable: ImmutableExecutorState,
+        run_state: RunState,
+        step: StepContext,
+        partition: int,
+    ) -> None:
+        self.immutable = immutable
+        self.run_state = run_state
+        self.step = step
+        self.partition = partition
+        self.ready: deque[tuple[NodeItem, IterationState, bool]] = deque()
+        self.propagator = PropagatorState(
+            immutable.frames, self.ready, run_state.hooks, run_state.step_id, partition
+        )
+        root = self.propagator.root.iterations[0]
+        for item in immutable.roots:
+            self.ready.append((item, root, False))
+        root.outstanding_ops = len(immutable.roots)
+
+    def process(self) -> None:
+        """Runs ready nodes until there is none.
+
+        Raises:
+          OpError: a kernel failed, or the step was asked to end.
+        """
+        run_state, step, ready = self.run_state, self.step, self.ready
+        device, propagator = self.immutable.device, self.propagator
+        hooks, partition, step_id = run_state.hooks, self.partition, run_state.step_id
+        node_started, node_done = hooks.node_started, hooks.node_done
+        activate = propagator.activate
+        outputs: Any
+        while ready:
+            if run_state.stop is not None:
+                raise run_state.stop
+            tagged = ready.popleft()
+            item, iteration, is_dead = tagged
+            if node_started is not None:
+                node_started(
+                    step_id,
+                    partition,
+                    item.id,
+                    iteration.frame.id,
+                    iteration.number,
+                    perf_counter_ns(),
+                )
+            # --- dead: nothing runs, everything behind is dead, except that transfers pass the news on
+            if is_dead and not item.is_transfer:
+                outputs = ()
+            else:
+                # --- prepare inputs
+                slots = iteration.inputs
+                start, stop = item.input_start, item.input_stop
+                args = slots[start:stop]
+                for slot in range(start, stop):
+                    slots[slot] = None
+                # --- compute
+                action = item.action
+                try:
+                    if item.dereference:
+                        _dereference(item, args)
+                    if action == PURE_ONE:
+                        outputs = (item.compute(*args),)  # type: ignore[misc]
+                    elif action == PASS:
+                        outputs = args
+                    elif action == MERGE:
+                        outputs = _first_live(args)
+                    elif action == PURE:
+                        outputs = _as_outputs(item, item.compute(*args))  # type: ignore[misc]
+                    elif action == CONTEXT:
+                        context = self._context(item, iteration, is_dead)
+                        outputs = _as_outputs(item, item.compute(context, *args))  # type: ignore[misc]
+                    elif action == ARG:
+                        outputs = (run_state.call_frame.args[item.argument_index],)  # type: ignore[union-attr]
+                    elif action == RETVAL:
+                        run_state.call_frame.retvals[item.argument_index] = args[0]  # type: ignore[union-attr]
+                        outputs = ()
+                    elif action == NOTHING:
+                        outputs = ()
+                    else:
+                        assert action == ASYNC
+                        self._start_async(tagged, args)
+                        continue
+                except Exception as error:
+                    found = annotate(error, item.name, item.op, device.name, args)
+                    raise found from found.__cause__
+            if node_done is not None:
+                node_done(
+                    step_id,
+                    partition,
+                    item.id,
+                    iteration.frame.id,
+                    iteration.number,
+                    perf_counter_ns(),
+                    is_dead,
+                )
+            # --- propagate outputs, node done
+            if item.destination == SAME_ITERATION:
+                activate(item, is_dead, iteration, outputs)
+                iteration.outstanding_ops -= 1
+                if not iteration.outstanding_ops:
+                    propagator.cleanup(iteration.frame, iteration.number)
+            else:
+                self._cross_frames(item, is_dead, iteration, outputs)
+
+    def finish_async(
+        self, tagged: tuple[NodeItem, IterationState, bool], outputs: Any
+    ) -> None:
+        """Goes on after an asynchronous kernel has answered; called by the driving thread.
+
+        Raises:
+          OpError: the kernel failed.
+        """
+        item, iteration, is_dead = tagged
+        if isinstance(outputs, BaseException):
+            raise annotate(outputs, item.name, item.op, self.immutable.device.name, ())
+        if item.is_transfer and item.num_outputs and (not outputs or outputs[0] is None):
+            is_dead = True
+        hooks = self.run_state.hooks
+        if hooks.node_done is not None:
+            hooks.node_done(
+                self.run_state.step_id,
+                self.partition,
+                item.id,
+                iteration.frame.id,
+                iteration.number,
+                perf_counter_ns(),
+                is_dead,
+            )
+        self.propagator.activate(item, is_dead, iteration, _as_outputs(item, outputs))
+        self.propagator.node_done(iteration)
+
+    # -- phases that are rare ------------------------------------------------------------------------
+
+    def _cross_frames(
+        self, item: NodeItem, is_dead: bool, iteration: IterationState, outputs: Any
+    ) -> None:
+        propagator = self.propagator
+        if item.destination == INTO_CHILD:
+            propagator.enter(item, is_dead, iteration, outputs)
+        elif item.destination == INTO_PARENT:
+            propagator.exit(item, is_dead, iteration, outputs)
+        else:
+            propagator.next_iteration(item, is_dead, iteration, outputs)
+        propagator.node_done(iteration)
+
+    def _context(self, item: NodeItem, iteration: IterationState, is_dead: bool) -> OpKernelContext:
+        frame_id = iteration.frame.rendezvous_id if item.is_transfer else iteration.frame.id
+        return OpKernelContext(
+            self.step,
+            self.immutable.device,
+            item.kernel,  # type: ignore[arg-type]
+            frame_id,
+            iteration.number,
+            is_dead,
+        )
+
+    def _start_async(
+        self, tagged: tuple[NodeItem, IterationState, bool], args: Sequence[Any]
+    ) -> None:
+        item, iteration, is_dead = tagged
+        run_state = self.run_state
+        run_state.num_waiting += 1
+
+        def done(outputs: Any) -> None:
+            run_state.inbox.append((self, tagged, outputs))
+            run_state.wake.set()
+
+        try:
+            item.compute(self._context(item, iteration, is_dead), done, *args)  # type: ignore[misc]
+        except BaseException:
+            run_state.num_waiting -= 1
+            raise
+
+
+def _first_live(args: Sequence[Any]) -> tuple[Any, Any]:
+    for position, value in enumerate(args):
+        if value is not None:
+            return value, _POSITIONS[position] if position < 64 else np.int32(position)
+    return None, None
+
+
+def _as_outputs(item: NodeItem, found: Any) -> Any:
+    """A kernel's answer as a sequence by output number."""
+    count = item.num_outputs
+    if count == 0:
+        return ()
+    if count == 1 and not isinstance(found, tuple | list):
+        return (found,)
+    if found is None or len(found) != count:
+        raise missing_output(item.name, 0 if found is None else len(found), count)
+    return found
+
+
+def drive(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
+    """Runs all partitions of a step until none can go on and none waits.
+
+    Raises:
+      OpError: the first error of the step, after everything inside it has ended.
+      KeyboardInterrupt: the user interrupted; the step has ended.
+    """
+    try:
+        pump(run_state, executors)
+        while run_state.num_waiting:
+            wait_for_answer(run_state)
+            pump(run_state, executors)
+    except BaseException as error:
+        end_step(run_state, error)
+        raise
+
+
+def pump(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
+    """Runs everything that can run now, without waiting."""
+    inbox = run_state.inbox
+    while True:
+        for executor in executors:
+            if executor.ready:
+                executor.process()
+        if not inbox:
+            if any(executor.ready for executor in executors):
+                continue
+            return
+        while inbox:
+            executor, tagged, outputs = inbox.popleft()
+            run_state.num_waiting -= 1
+            executor.finish_async(tagged, outputs)
+
+
+def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
+    """Sleeps until an asynchronous kernel has answered.
+
+    Raises:
+      DeadlineExceededError: ``time.monotonic()`` has passed ``deadline``.
+      OpError: the step was asked to end meanwhile.
+    """
+    while not run_state.inbox:
+        if run_state.stop is not None:
+            raise run_state.stop
+        if deadline is not None and monotonic() > deadline:
+            raise errors.deadline_exceeded("Timed out waiting for notification")
+        run_state.wake.wait(_NAP_S)
+        run_state.wake.clear()
+
+
+def end_step(run_state: RunState, error: BaseException) -> None:
+    """Cancels whatever waits inside the step and returns when all of it has answered."""
+    run_state.abort(
+        errors.cancelled("Step was interrupted.")
+        if isinstance(error, KeyboardInterrupt)
+        else error
+    )
+    while run_state.num_waiting:
+        while run_state.inbox:
+            run_state.inbox.popleft()
+            run_state.num_waiting -= 1
+        if run_state.num_waiting:
+            run_state.wake.wait(_NAP_S)
+            run_state.wake.clear()
+
+
+def run_schedule(
+    immutable: ImmutableExecutorState, run_state: RunState, step: StepContext, partition: int
+) -> None:
+    """Runs a partition without control flow: every node once, in a fixed order.
+
+    Raises:
+      OpError: a kernel failed, or the step was asked to end.
+    """
+    slots: list[Any] = [None] * immutable.num_values
+    device = immutable.device
+    call_frame = run_state.call_frame
+    hooks, step_id = run_state.hooks, run_state.step_id
+    node_started, node_done = hooks.node_started, hooks.node_done
+    outputs: Any
+    for item in immutable.schedule or ():
+        if run_state.stop is not None:
+            raise run_state.stop
+        if node_started is not None:
+            node_started(step_id, partition, item.id, 0, 0, perf_counter_ns())
+        start, stop = item.input_start, item.input_stop
+        args = slots[start:stop]
+        for slot in range(start, stop):
+            slots[slot] = None
+        try:
+            if item.dereference:
+                _dereference(item, args)
+            action = item.action
+            if action == PURE_ONE:
+                value = item.compute(*args)  # type: ignore[misc]
+                for _, _, slot in item.data_edges:
+                    slots[slot] = value
+                if node_done is not None:
+                    node_done(step_id, partition, item.id, 0, 0, perf_counter_ns(), False)
+                continue
+            if action == PASS:
+                outputs = args
+            elif action == PURE:
+                outputs = _as_outputs(item, item.compute(*args))  # type: ignore[misc]
+            elif action == CONTEXT:
+                context = OpKernelContext(step, device, item.kernel)  # type: ignore[arg-type]
+                outputs = _as_outputs(item, item.compute(context, *args))  # type: ignore[misc]
+            elif action == ARG:
+                outputs = (call_frame.args[item.argument_index],)  # type: ignore[union-attr]
+            elif action == RETVAL:
+                call_frame.retvals[item.argument_index] = args[0]  # type: ignore[union-attr]
+                outputs = ()
+            else:
+                outputs = ()
+        except Exception as error:
+            found = annotate(error, item.name, item.op, device.name, args)
+            raise found from found.__cause__
+        for output, _, slot in item.data_edges:
+            slots[slot] = outputs[output]
+        if node_done is not None:
+            node_done(step_id, partition, item.id, 0, 0, perf_counter_ns(), False)
+
+
+def _dereference(item: NodeItem, args: list[Any]) -> None:
+    """Reads reference inputs where the op wants a value; checks that they hold one."""
+    for position, may_be_empty, wants_value in item.dereference:
+        cell = args[position]
+        if cell is None:
+            continue
+        if cell.value is None and not may_be_empty:
+            raise errors.failed_precondition(f"Attempting to use uninitialized value {cell.name}")
+        if wants_value:
+            args[position] = cell.value

@@ -1,0 +1,81 @@
+"""What a session keeps for one signature: its executors and how feeds and fetches map to them."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
+    from tfnb.core.dtypes import DType
+    from tfnb.core.step_events import PartitionedGraph, PlacedGraph
+    from tfnb.graph.graph import Graph
+
+_signature_ids = itertools.count(1)
+
+type_of_signature = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+
+
+@dataclass(slots=True)
+class ExecutorItem:
+    """One partition: its graph and what runs it."""
+
+    graph: Graph
+    executor: ImmutableExecutorState
+
+
+@dataclass(slots=True)
+class Executors:
+    """All partitions of a signature, whatever the order its feeds and fetches were named in."""
+
+    items: list[ExecutorItem]
+    feeds: tuple[str, ...]
+    fetches: tuple[str, ...]
+    targets: tuple[str, ...]
+    feed_types: list[DType]
+    fetch_types: list[DType]
+    has_async: bool
+    placed: PlacedGraph | None = None
+    partitioned: PartitionedGraph | None = None
+    signature_id: int = field(default_factory=lambda: next(_signature_ids))
+
+
+@dataclass(slots=True)
+class ExecutorsAndKeys:
+    """Executors seen through one order of feeds and fetches.
+
+    Attributes:
+      feed_order: position of each executor argument among the caller's feeds; None: the same order.
+      fetch_order: position of each of the caller's fetches among the executors' results; None: the same.
+    """
+
+    executors: Executors
+    feeds: tuple[str, ...]
+    fetches: tuple[str, ...]
+    targets: tuple[str, ...]
+    feed_order: tuple[int, ...] | None
+    fetch_order: tuple[int, ...] | None
+
+
+def view(executors: Executors, signature: type_of_signature) -> ExecutorsAndKeys:
+    """The executors for a caller who named feeds and fetches in another order, or twice."""
+    feeds, fetches, targets = signature
+    return ExecutorsAndKeys(
+        executors,
+        feeds,
+        fetches,
+        targets,
+        _order(executors.feeds, feeds),
+        _order(fetches, executors.fetches),
+    )
+
+
+def _order(wanted: Sequence[str], given: Sequence[str]) -> tuple[int, ...] | None:
+    """Where each of ``wanted`` stands in ``given``; None where both are the same sequence."""
+    if tuple(wanted) == tuple(given):
+        return None
+    positions = {name: index for index, name in enumerate(given)}
+    return tuple(positions[name] for name in wanted)

@@ -1,0 +1,128 @@
+"""The session's graph: what was created and extended, placed, and cut down to what a run needs.
+
+The full graph only grows.  Its nodes are placed when first needed, all of them, so that a node that fits
+nowhere is found even if this run does not need it; with ``place_pruned_graph`` only what the run needs is placed.
+A placement, once made, stays.  Corresponds to TensorFlow's ``graph_execution_state.cc``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tfnb.common_runtime.placer import PlacementReason, Placer
+from tfnb.core import errors
+from tfnb.graph import subgraph
+from tfnb.graph.graph_constructor import graph_from_graph_def
+
+if TYPE_CHECKING:
+    from tfnb.common_runtime.device_mgr import DeviceMgr
+    from tfnb.core.dtypes import DType
+    from tfnb.graph.graph import Graph
+    from tfnb.proto import config_pb2, graph_pb2
+
+
+@dataclass(slots=True)
+class ClientGraph:
+    """A signature's graph: pruned, rewritten for its feeds and fetches, placed."""
+
+    graph: Graph
+    feed_types: list[DType]
+    fetch_types: list[DType]
+    reasons: Mapping[str, PlacementReason]
+
+
+class GraphExecutionState:
+    """The growing graph of one session; thread safe."""
+
+    def __init__(self, device_mgr: DeviceMgr, config: config_pb2.ConfigProto) -> None:
+        self._device_mgr = device_mgr
+        self._config = config
+        self._lock = threading.RLock()
+        self._graph: Graph | None = None  # guarded by self._lock
+        self._num_placed = 0  # node ids below this have a device; guarded by self._lock
+        self._reasons: dict[str, PlacementReason] = {}  # guarded by self._lock
+        self._stateful_placements: dict[str, str] = {}  # guarded by self._lock
+
+    @property
+    def graph(self) -> Graph | None:
+        """Everything the session was given, or None before the first node."""
+        return self._graph
+
+    def extend(self, graph_def: graph_pb2.GraphDef) -> None:
+        """Adds nodes; the state is unchanged if any of them is refused.
+
+        Raises:
+          InvalidArgumentError: a node is malformed, known already, or of another version.
+        """
+        with self._lock:
+            self._graph = graph_from_graph_def(graph_def, base=self._graph)
+
+    def build_graph(
+        self,
+        feeds: Sequence[str],
+        fetches: Sequence[str],
+        targets: Sequence[str],
+        *,
+        use_function_convention: bool = True,
+    ) -> ClientGraph:
+        """The graph that one signature runs.
+
+        Raises:
+          InvalidArgumentError, NotFoundError: a feed, fetch or target does not fit, or a node has no place.
+        """
+        with self._lock:
+            if self._graph is None:
+                raise errors.invalid_argument("Session was not created with a graph before Run()!")
+            pruned = self._config.graph_options.place_pruned_graph
+            if not pruned:
+                self._place_new_nodes()
+            rewritten = subgraph.rewrite_graph_for_execution(
+                self._graph,
+                feeds,
+                fetches,
+                targets,
+                self._device_mgr.host.name,
+                use_function_convention,
+            )
+            graph = rewritten.graph
+            if pruned:
+                for node in graph.op_nodes():
+                    device = self._stateful_placements.get(node.name)
+                    if device is not None:
+                        node.assigned_device = device
+            reasons = self._place(graph)
+            if pruned:
+                self._remember_stateful(graph)
+            return ClientGraph(graph, rewritten.feed_types, rewritten.fetch_types, reasons)
+
+    def _place_new_nodes(self) -> None:
+        graph = self._graph
+        assert graph is not None
+        if self._num_placed < graph.num_node_ids:
+            self._reasons.update(self._place(graph))
+            self._num_placed = graph.num_node_ids
+
+    def _place(self, graph: Graph) -> dict[str, PlacementReason]:
+        placer = Placer(
+            graph,
+            self._device_mgr.devices,
+            self._device_mgr.host,
+            allow_soft_placement=self._config.allow_soft_placement,
+            log_device_placement=self._config.log_device_placement,
+        )
+        placer.run()
+        return {**self._reasons, **placer.reasons}
+
+    def _remember_stateful(self, graph: Graph) -> None:
+        for node in graph.op_nodes():
+            if not node.is_stateful:
+                continue
+            before = self._stateful_placements.setdefault(node.name, node.assigned_device)
+            if before != node.assigned_device:
+                raise errors.internal(
+                    f"Stateful placement mismatch. Current assignment of {node.name} to "
+                    f"{node.assigned_device} does not match {before}"
+                )

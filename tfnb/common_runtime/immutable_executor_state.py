@@ -1,0 +1,319 @@
+"""All that a step never changes: kernels, edges, frames and initial counts of one partition.
+
+Made once per signature and shared by every step without a lock.  Corresponds to TensorFlow's
+``immutable_executor_state.h`` and ``graph_view.h``.
+
+Layout.  A node belongs to one frame.  Within its frame it owns one pending count (``pending_id``) and one
+input slot per data input (from ``input_start``); an iteration of the frame is therefore two flat lists that
+start as copies of ``FrameInfo.initial_pending`` and of a list of ``None``.
+
+Pending counts.  An ordinary node waits for all of its in-edges.  A Merge counts 2 for each control edge and 1
+for "no live input yet", so that an odd count says that no data arrived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from tfnb.core import errors
+from tfnb.graph.control_flow import build_control_flow_info
+
+if TYPE_CHECKING:
+    from tfnb.common_runtime.device import Device
+    from tfnb.core.op_kernel import OpKernel
+    from tfnb.graph.graph import Graph, Node
+
+type_of_create_kernel = Callable[["Node", "Device"], "OpKernel"]
+
+# How a node is executed.
+PURE_ONE: Final = 0  # compute(*inputs) gives the one output
+PURE: Final = 1  # compute(*inputs) gives a tuple, one value or None
+CONTEXT: Final = 2  # compute(ctx, *inputs)
+ASYNC: Final = 3  # compute(ctx, done, *inputs)
+PASS: Final = 4  # the output is the input
+MERGE: Final = 5  # the output is the live input, and its position
+ARG: Final = 6  # the output is an argument of the call frame
+RETVAL: Final = 7  # the input becomes a result of the call frame
+NOTHING: Final = 8  # no outputs, nothing to do
+
+# Where a node's outputs go.
+SAME_ITERATION: Final = 0
+INTO_CHILD: Final = 1
+INTO_PARENT: Final = 2
+INTO_NEXT: Final = 3
+
+_PASSING: Final = frozenset(
+    "Enter RefEnter Exit RefExit NextIteration RefNextIteration LoopCond Identity RefIdentity".split()
+)
+_CONTROL_FLOW: Final = frozenset(
+    "Switch RefSwitch _SwitchN Merge RefMerge Enter RefEnter Exit RefExit NextIteration "
+    "RefNextIteration".split()
+)
+
+
+class NodeItem:
+    """One node as the executor sees it."""
+
+    __slots__ = (
+        "action",
+        "argument_index",
+        "compute",
+        "control_edges",
+        "data_edges",
+        "dereference",
+        "destination",
+        "frame",
+        "frame_name",
+        "id",
+        "input_start",
+        "input_stop",
+        "is_constant_enter",
+        "is_control_trigger",
+        "is_enter",
+        "is_merge",
+        "is_transfer",
+        "kernel",
+        "name",
+        "num_inputs",
+        "num_outputs",
+        "op",
+        "parallel_iterations",
+        "pending_id",
+    )
+
+    def __init__(self, id: int, name: str, op: str) -> None:
+        self.id = id
+        self.name = name
+        self.op = op
+        self.kernel: OpKernel | None = None
+        self.compute: Callable[..., Any] | None = None
+        self.action = NOTHING
+        self.destination = SAME_ITERATION
+        self.frame: FrameInfo = ROOT_PLACEHOLDER
+        self.frame_name = ""  # of the child frame, for an Enter
+        self.parallel_iterations = 1
+        self.is_constant_enter = False
+        self.is_enter = False
+        self.is_merge = False
+        self.is_control_trigger = False
+        self.is_transfer = False
+        self.argument_index = -1
+        self.num_inputs = 0
+        self.num_outputs = 0
+        self.input_start = 0
+        self.input_stop = 0
+        self.pending_id = 0
+        # (output, destination, absolute input slot) and destinations of control edges
+        self.data_edges: tuple[tuple[int, NodeItem, int], ...] = ()
+        self.control_edges: tuple[NodeItem, ...] = ()
+        # (input, may be uninitialized, deliver the value instead of the cell)
+        self.dereference: tuple[tuple[int, bool, bool], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<NodeItem {self.id} {self.name!r} ({self.op})>"
+
+
+@dataclass(slots=True)
+class FrameInfo:
+    """What all instances of a frame share."""
+
+    name: str
+    index: int
+    input_count: int = 0  # Enters that must arrive before the frame can end
+    parallel_iterations: int = 1
+    total_inputs: int = 0
+    initial_pending: list[int] = field(default_factory=list)
+    nodes: list[NodeItem] = field(default_factory=list)
+
+
+ROOT_PLACEHOLDER: Final = FrameInfo("", 0)
+
+
+@dataclass(slots=True)
+class ImmutableExecutorState:
+    """One partition, ready to run any number of times.
+
+    Attributes:
+      items: every node in the order of ``node_names`` of the partition's view.
+      roots: nodes without inputs; a step starts with them.
+      frames: by name; "" is the root frame.
+      schedule: all items in a topological order where the graph has no control flow and nothing waits,
+        else None. Such a partition runs without counts, frames and dead bits.
+    """
+
+    device: Device
+    items: list[NodeItem]
+    roots: list[NodeItem]
+    frames: dict[str, FrameInfo]
+    has_control_flow: bool
+    has_async: bool
+    schedule: list[NodeItem] | None = None
+    num_values: int = 0
+
+    @property
+    def root_frame(self) -> FrameInfo:
+        """The frame that the step itself runs in."""
+        return self.frames[""]
+
+
+def initialize(
+    graph: Graph, device: Device, create_kernel: type_of_create_kernel
+) -> ImmutableExecutorState:
+    """Builds the tables of one partition.
+
+    Raises:
+      InvalidArgumentError: frames do not fit together (TensorFlow's control-flow validation).
+      NotFoundError: an op has no kernel for the device.
+    """
+    flow = build_control_flow_info(graph)
+    nodes = [node for node in graph.op_nodes()]
+    frames: dict[str, FrameInfo] = {"": FrameInfo("", 0)}
+    items: dict[int, NodeItem] = {}
+    for position, node in enumerate(nodes):
+        item = NodeItem(position, node.name, node.op)
+        items[node.id] = item
+        _place_in_frame(item, node, flow[node.id].frame_name, frames)
+        _describe(item, node, device, create_kernel)
+    roots = []
+    for node in nodes:
+        item = items[node.id]
+        _connect(item, node, items)
+        if not any(not edge.src.is_source for edge in node.in_edges):
+            roots.append(item)
+    ordered = [items[node.id] for node in nodes]
+    has_control_flow = any(node.op in _CONTROL_FLOW for node in nodes)
+    has_async = any(item.action == ASYNC for item in ordered)
+    state = ImmutableExecutorState(device, ordered, roots, frames, has_control_flow, has_async)
+    if not has_control_flow and not has_async:
+        state.schedule = topological_order(ordered, roots)
+        state.num_values = frames[""].total_inputs
+    return state
+
+
+def _place_in_frame(
+    item: NodeItem, node: Node, frame_name: str, frames: dict[str, FrameInfo]
+) -> None:
+    frame = _frame(frames, frame_name)
+    item.frame = frame
+    item.num_inputs = node.num_inputs
+    item.num_outputs = node.num_outputs
+    item.input_start = frame.total_inputs
+    item.input_stop = frame.total_inputs + node.num_inputs
+    frame.total_inputs += node.num_inputs
+    item.pending_id = len(frame.initial_pending)
+    controls = data = 0
+    for edge in node.in_edges:
+        if edge.src.is_source:
+            continue
+        if edge.is_control:
+            controls += 1
+        else:
+            data += 1
+    frame.initial_pending.append(1 + 2 * controls if node.is_merge else controls + data)
+    frame.nodes.append(item)
+    if node.is_enter:
+        name = _text(node.attrs["frame_name"])
+        item.is_enter = True
+        item.frame_name = name
+        item.parallel_iterations = int(node.attrs["parallel_iterations"])
+        item.is_constant_enter = bool(node.attrs["is_constant"])
+        if item.parallel_iterations < 1:
+            raise errors.invalid_argument(
+                f"'parallel_iterations' of frame '{name}' must be positive, but Enter node "
+                f"'{node.name}' has {item.parallel_iterations}."
+            )
+        child = _frame(frames, name)
+        if child.input_count == 0:
+            child.parallel_iterations = item.parallel_iterations
+        child.input_count += 1
+
+
+def _frame(frames: dict[str, FrameInfo], name: str) -> FrameInfo:
+    found = frames.get(name)
+    if found is None:
+        found = frames[name] = FrameInfo(name, len(frames))
+    return found
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _describe(
+    item: NodeItem, node: Node, device: Device, create_kernel: type_of_create_kernel
+) -> None:
+    """Decides how the node is executed."""
+    op = node.op
+    item.is_merge = node.is_merge
+    item.is_control_trigger = node.is_control_trigger
+    item.is_transfer = node.is_send or node.is_recv
+    if item.is_enter:
+        item.destination = INTO_CHILD
+    elif node.is_exit:
+        item.destination = INTO_PARENT
+    elif node.is_next_iteration:
+        item.destination = INTO_NEXT
+    if item.is_merge:
+        item.action = MERGE
+    elif op in ("_Arg", "_DeviceArg"):
+        item.action, item.argument_index = ARG, int(node.attrs["index"])
+    elif op in ("_Retval", "_DeviceRetval"):
+        item.action, item.argument_index = RETVAL, int(node.attrs["index"])
+    elif op in _PASSING:
+        item.action = PASS
+    elif op in ("NoOp", "ControlTrigger"):
+        item.action = NOTHING
+    else:
+        item.kernel = kernel = create_kernel(node, device)
+        item.compute = kernel.compute
+        if kernel.kind == "async":
+            item.action = ASYNC
+        elif kernel.kind == "context":
+            item.action = CONTEXT
+        else:
+            item.action = PURE_ONE if item.num_outputs == 1 else PURE
+
+
+def _connect(item: NodeItem, node: Node, items: dict[int, NodeItem]) -> None:
+    """Turns the node's out-edges into tuples, and notes which inputs arrive as references."""
+    data, control = [], []
+    for edge in node.out_edges:
+        if edge.dst.is_sink:
+            continue
+        dst = items[edge.dst.id]
+        if edge.is_control:
+            control.append(dst)
+        else:
+            data.append((edge.src_output, dst, dst.input_start + edge.dst_input))
+    item.data_edges = tuple(data)
+    item.control_edges = tuple(control)
+    allows = node.op_definition is not None and node.op_def.allows_uninitialized_input
+    dereference = []
+    for edge in node.in_edges:
+        if edge.is_control or not edge.src.output_types[edge.src_output].is_ref_dtype:
+            continue
+        wants_cell = node.input_types[edge.dst_input].is_ref_dtype
+        if item.action == RETVAL:
+            continue  # read when the step ends, so that the fetch sees the step's own assignments
+        if wants_cell and allows:
+            continue
+        dereference.append((edge.dst_input, allows, not wants_cell))
+    item.dereference = tuple(dereference)
+
+
+def topological_order(items: Sequence[NodeItem], roots: Sequence[NodeItem]) -> list[NodeItem]:
+    """The items so that every edge points forward; for graphs without loops."""
+    pending = [item.frame.initial_pending[item.pending_id] for item in items]
+    order = list(roots)
+    for item in order:
+        for _, dst, _ in item.data_edges:
+            pending[dst.id] -= 1
+            if pending[dst.id] == 0:
+                order.append(dst)
+        for dst in item.control_edges:
+            pending[dst.id] -= 1
+            if pending[dst.id] == 0:
+                order.append(dst)
+    return order

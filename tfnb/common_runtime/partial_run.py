@@ -1,0 +1,233 @@
+"""Steps that are fed and fetched piece by piece.
+
+``setup`` starts the executors at once: each feed is a Recv that waits in the step's rendezvous, each fetch a
+Send into it.  ``run`` leaves feeds there, lets the executors go on, and takes the fetches.  A handle belongs to
+one caller at a time; several handles are independent.  Corresponds to PRunSetup and PRun in
+TensorFlow's ``direct_session.cc``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.common_runtime.executor import ExecutorState, end_step, pump, wait_for_answer
+from tfnb.common_runtime.run_state import RunState
+from tfnb.core import errors
+from tfnb.core.rendezvous import create_key
+from tfnb.core.resource_mgr import RefCell
+from tfnb.graph.tensor_id import parse_tensor_name
+
+if TYPE_CHECKING:
+    from tfnb.common_runtime.direct_session import DirectSession
+    from tfnb.common_runtime.executors_and_keys import Executors
+
+
+@dataclass(slots=True)
+class _PartialRun:
+    """One handle: its step, and what was fed and fetched."""
+
+    run_state: RunState
+    executors: list[ExecutorState]
+    signature: Executors
+    fed: dict[str, bool]
+    fetched: dict[str, bool]
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class PartialRuns:
+    """The partial runs of one session; thread safe."""
+
+    def __init__(self, session: DirectSession) -> None:
+        self._session = session
+        self._lock = threading.Lock()
+        self._runs: dict[str, _PartialRun] = {}  # guarded by self._lock
+        self._signatures: dict[Any, Executors] = {}  # guarded by self._lock
+        self._numbers = itertools.count(0)
+
+    def setup(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]) -> str:
+        """Starts a step; returns its handle.
+
+        Raises:
+          InvalidArgumentError: nothing to fetch or run, or the signature does not fit the graph.
+        """
+        session = self._session
+        key = (tuple(feeds), tuple(fetches), tuple(targets))
+        executors = self._signatures.get(key)
+        if executors is None:
+            executors = session.create_executors(*key, is_partial_run=True)
+            with self._lock:
+                executors = self._signatures.setdefault(key, executors)
+        run_state = RunState(None, session.step_events.hooks)
+        step = session.step_context(run_state)
+        states = [
+            ExecutorState(item.executor, run_state, step, index)
+            for index, item in enumerate(executors.items)
+        ]
+        handle = f"{';'.join(feeds)}->{';'.join(fetches)}/{';'.join(targets)}/{next(self._numbers)}"
+        hooks = run_state.hooks
+        if hooks.step_started is not None:
+            hooks.step_started(
+                run_state.step_id, executors.signature_id, time.perf_counter_ns()
+            )
+        run = _PartialRun(
+            run_state, states, executors, dict.fromkeys(feeds, False), dict.fromkeys(fetches, False)
+        )
+        with self._lock:
+            self._runs[handle] = run
+        with run.lock:
+            self._guarded(handle, run, lambda: pump(run_state, states))
+        return handle
+
+    def run(self, handle: str, feeds: Mapping[str, Any], fetches: Sequence[str]) -> list[Any]:
+        """Feeds and fetches a part.
+
+        Raises:
+          InvalidArgumentError: the handle is not (or no longer) known, a feed or fetch was not declared or
+            was used before, a fetch needs a feed that is missing; the handle stays usable then.
+          DeadlineExceededError: a fetch took longer than ``operation_timeout_in_ms``.
+          OpError: the step failed; the handle ends.
+        """
+        run = self._runs.get(handle)
+        if run is None:
+            raise errors.invalid_argument("Must run 'setup' before performing partial runs!")
+        with run.lock:
+            _check_unused(feeds, run.fed, "feed", "fed")
+            _check_unused(fetches, run.fetched, "fetch", "fetched")
+            self._check_computable(run, set(feeds), fetches)
+            results = self._guarded(handle, run, lambda: self._go_on(run, feeds, fetches))
+            if all(run.fed.values()) and all(run.fetched.values()):
+                self._guarded(handle, run, lambda: self._finish(run))
+                self._end(handle, run, None)
+            return results
+
+    def _go_on(self, run: _PartialRun, feeds: Mapping[str, Any], fetches: Sequence[str]) -> list[Any]:
+        run_state, rendezvous = run.run_state, run.run_state.rendezvous
+        for name, value in feeds.items():
+            rendezvous.send(self._key(name), value)
+            run.fed[name] = True
+        arrived: dict[str, tuple[Any, bool]] = {}
+        errors_seen: list[BaseException] = []
+        for name in fetches:
+
+            def taken(
+                error: BaseException | None, value: Any, is_dead: bool, name: str = name
+            ) -> None:
+                if error is not None:
+                    errors_seen.append(error)
+                arrived[name] = (value, is_dead)
+
+            rendezvous.recv_async(self._key(name), taken)
+            run.fetched[name] = True
+        timeout_ms = self._session.config.operation_timeout_in_ms
+        deadline = time.monotonic() + timeout_ms / 1000 if timeout_ms > 0 else None
+        pump(run_state, run.executors)
+        while len(arrived) < len(fetches):
+            if not run_state.inbox and run_state.num_waiting <= _num_missing(run):
+                missing = next(name for name in fetches if name not in arrived)
+                raise errors.internal(
+                    f"Nothing is left that could compute the fetch {missing} of this partial run."
+                )
+            wait_for_answer(run_state, deadline)
+            pump(run_state, run.executors)
+        if errors_seen:
+            raise errors_seen[0]
+        return [_owned(name, *arrived[name]) for name in fetches]
+
+    def _finish(self, run: _PartialRun) -> None:
+        pump(run.run_state, run.executors)
+        while run.run_state.num_waiting:
+            wait_for_answer(run.run_state)
+            pump(run.run_state, run.executors)
+
+    def _guarded(self, handle: str, run: _PartialRun, work: Any) -> Any:
+        """Calls ``work``; ends the handle if it fails."""
+        try:
+            with np.errstate(all="ignore"):
+                return work()
+        except BaseException as error:
+            end_step(run.run_state, error)
+            self._end(handle, run, error)
+            raise
+
+    def _end(self, handle: str, run: _PartialRun, error: BaseException | None) -> None:
+        with self._lock:
+            self._runs.pop(handle, None)
+        hooks = run.run_state.hooks
+        if hooks.step_done is not None:
+            hooks.step_done(
+                run.run_state.step_id,
+                time.perf_counter_ns(),
+                None if error is None else f"{type(error).__name__}: {error}",
+            )
+        run.run_state.close()
+
+    def _check_computable(self, run: _PartialRun, feeds: set[str], fetches: Iterable[str]) -> None:
+        """Refuses a fetch that needs a declared feed which is still missing."""
+        graph = self._session.graph
+        assert graph is not None
+        fed, missing = set(), {}
+        for name, is_fed in run.fed.items():
+            tensor = parse_tensor_name(name)
+            if is_fed or name in feeds:
+                fed.add(tensor)
+            else:
+                missing[tensor] = name
+        for fetch in fetches:
+            node_name, index = parse_tensor_name(fetch)
+            stack, seen = [(node_name, index)], set()
+            while stack:
+                tensor = stack.pop()
+                if tensor in fed:
+                    continue
+                if tensor in missing:
+                    raise errors.invalid_argument(
+                        f"Fetch {fetch} can't be computed from the feeds that have been fed so far."
+                    )
+                node = graph.find_node(tensor[0])
+                if node is None or node.name in seen:
+                    continue
+                seen.add(node.name)
+                stack += [
+                    (edge.src.name, edge.src_output) for edge in node.in_edges if edge.src.is_op
+                ]
+
+    def _key(self, name: str) -> str:
+        host = self._session.device_mgr.host.name
+        return create_key(host, 1, host, name, 0, 0)
+
+    def close(self, error: BaseException) -> None:
+        """Ends every handle."""
+        with self._lock:
+            runs, self._runs = list(self._runs.values()), {}
+        for run in runs:
+            run.run_state.abort(error)
+            run.run_state.wake.set()
+
+
+def _num_missing(run: _PartialRun) -> int:
+    return sum(not is_fed for is_fed in run.fed.values())
+
+
+def _check_unused(names: Iterable[str], used: Mapping[str, bool], what: str, done: str) -> None:
+    for name in names:
+        if name not in used:
+            raise errors.invalid_argument(
+                f"The {what} {name} was not specified in partial_run_setup."
+            )
+        if used[name]:
+            raise errors.invalid_argument(f"The {what} {name} has already been {done}.")
+
+
+def _owned(name: str, value: Any, is_dead: bool) -> Any:
+    if is_dead:
+        raise errors.invalid_argument(f"The tensor returned for {name} was not valid.")
+    if isinstance(value, RefCell):
+        value = value.read()
+    return value.copy() if isinstance(value, np.ndarray) else value

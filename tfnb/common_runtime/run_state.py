@@ -1,0 +1,147 @@
+"""One step while it runs: its error, its inbox, its way out.
+
+``RunState`` belongs to one step.  The thread that called ``run`` drives all partitions of the step in turn;
+other threads (a queue that got an element, a timer, ``close``) never touch a partition.  They leave a message
+in ``inbox`` and set ``wake``, or set ``stop``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import errors
+from tfnb.core.cancellation import CancellationManager
+from tfnb.core.rendezvous import Rendezvous
+from tfnb.core.resource_mgr import ResourceMgr
+from tfnb.core.step_events import IDLE_HOOKS
+
+if TYPE_CHECKING:
+    from tfnb.core.step_events import StepHooks
+
+# Step ids are unique in the process, so that per-step resources of two sessions never meet.
+_step_ids = itertools.count(1)
+# The wake-up call of steps in which nothing can wait.
+_NEVER = threading.Event()
+
+
+class CallFrame:
+    """The arguments and results of one step or function call."""
+
+    __slots__ = ("args", "retvals")
+
+    def __init__(self, args: Any, num_retvals: int) -> None:
+        self.args = args
+        self.retvals: list[Any] = [None] * num_retvals
+
+
+class RunState:
+    """The changing state of one step.
+
+    Attributes:
+      stop: the error that the step is to end with, set by whoever wants it to end; read between nodes.
+      inbox: (executor, tagged node, outputs or exception) from asynchronous kernels.
+      num_waiting: asynchronous kernels that have not answered; touched by the driving thread only.
+    """
+
+    __slots__ = (
+        "_cancellation_manager",
+        "_rendezvous",
+        "_step_container",
+        "call_frame",
+        "children",
+        "depth",
+        "hooks",
+        "inbox",
+        "num_waiting",
+        "step_id",
+        "stop",
+        "wake",
+    )
+
+    def __init__(
+        self,
+        call_frame: CallFrame | None,
+        hooks: StepHooks,
+        *,
+        needs_wake: bool = True,
+        rendezvous: Rendezvous | None = None,
+    ) -> None:
+        self.step_id = next(_step_ids)
+        self.call_frame = call_frame
+        self.hooks = hooks
+        self.stop: BaseException | None = None
+        self.inbox: deque[tuple[Any, Any, Any]] = deque()
+        self.wake = threading.Event() if needs_wake else _NEVER
+        self.num_waiting = 0
+        self._cancellation_manager: CancellationManager | None = None
+        self._rendezvous = rendezvous
+        self._step_container: ResourceMgr | None = None
+        self.children: tuple[RunState, ...] = ()
+        self.depth = 0
+
+    @property
+    def cancellation_manager(self) -> CancellationManager:
+        """Where whoever waits inside the step registers; made when somebody does."""
+        if self._cancellation_manager is None:
+            self._cancellation_manager = CancellationManager()
+        return self._cancellation_manager
+
+    @property
+    def rendezvous(self) -> Rendezvous:
+        """Where this step's tensors meet."""
+        if self._rendezvous is None:
+            self._rendezvous = Rendezvous()
+        return self._rendezvous
+
+    @property
+    def step_container(self) -> ResourceMgr:
+        """Resources that end with this step."""
+        if self._step_container is None:
+            self._step_container = ResourceMgr()
+        return self._step_container
+
+    def end(self, error: BaseException) -> None:
+        """Asks the step to end with ``error``; the first to ask wins. Any thread may call this."""
+        if self.stop is None:
+            self.stop = error
+        self.wake.set()
+        for child in self.children:
+            child.end(error)
+
+    def abort(self, error: BaseException) -> None:
+        """Lets everybody who waits inside the step know that it is over."""
+        if self.stop is None:
+            self.stop = error
+        if self._rendezvous is not None:
+            self._rendezvous.start_abort(error)
+        if self._cancellation_manager is not None:
+            self._cancellation_manager.start_cancel()
+        for child in self.children:
+            child.abort(error)
+            child.wake.set()
+
+    def nested(self, call_frame: CallFrame) -> RunState:
+        """A function call inside this step: its own frame and rendezvous, the step's resources.
+
+        It ends when the step is asked to end.  Leave it with :meth:`leave`.
+        """
+        child = RunState(call_frame, IDLE_HOOKS)
+        child.step_id = self.step_id
+        child.depth = self.depth + 1
+        child._step_container = self.step_container
+        self.children = (*self.children, child)
+        if self.stop is not None:
+            child.end(self.stop)
+        return child
+
+    def leave(self, child: RunState) -> None:
+        """A nested call is over."""
+        self.children = tuple(c for c in self.children if c is not child)
+
+    def close(self) -> None:
+        """Frees what the step owned."""
+        if self._step_container is not None:
+            self._step_container.clear()

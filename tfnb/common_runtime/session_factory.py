@@ -1,0 +1,100 @@
+"""Which kind of session serves a target.
+
+Factories register under a name and say by ``accepts_options`` whether a target is theirs.  Exactly one must
+accept.  Corresponds to TensorFlow's ``session_factory.cc``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from tfnb.core import errors
+from tfnb.proto import config_pb2
+
+_log = logging.getLogger("tfnb")
+
+
+@dataclass(slots=True)
+class SessionOptions:
+    """What a session is asked to be: its target ("" = this process) and configuration."""
+
+    target: str = ""
+    config: config_pb2.ConfigProto = field(default_factory=config_pb2.ConfigProto)
+
+
+class SessionFactory(Protocol):
+    """Makes sessions for the targets it accepts."""
+
+    def accepts_options(self, options: SessionOptions) -> bool:
+        """Whether the factory serves this target."""
+        ...
+
+    def new_session(self, options: SessionOptions) -> Any:
+        """A new session."""
+        ...
+
+    def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
+        """Clears containers and closes the sessions of the target."""
+        ...
+
+
+_lock = threading.Lock()
+_factories: dict[str, SessionFactory] = {}  # guarded by _lock
+
+
+def register(runtime_type: str, factory: SessionFactory) -> None:
+    """Registers a factory under a name; a second one under the same name is logged and ignored."""
+    with _lock:
+        if runtime_type in _factories:
+            _log.error("Two session factories are being registered under %s", runtime_type)
+            return
+        _factories[runtime_type] = factory
+
+
+def deregister(runtime_type: str) -> None:
+    """Takes a factory off; none by that name is no error."""
+    with _lock:
+        _factories.pop(runtime_type, None)
+
+
+def get_factory(options: SessionOptions) -> SessionFactory:
+    """The one factory that accepts ``options``.
+
+    Raises:
+      NotFoundError: none does; lists what is registered.
+      InternalError: several do; names them.
+    """
+    with _lock:
+        candidates = [(n, f) for n, f in _factories.items() if f.accepts_options(options)]
+        registered = ", ".join(sorted(_factories))
+    if len(candidates) == 1:
+        return candidates[0][1]
+    described = f'{{target: "{options.target}" config: {str(options.config).strip()}}}'
+    if not candidates:
+        raise errors.not_found(
+            f"No session factory registered for the given session options: {described} "
+            f"Registered factories are {{{registered}}}."
+        )
+    names = ", ".join(name for name, _ in candidates)
+    raise errors.internal(
+        f"Multiple session factories registered for the given session options: {described} "
+        f"Candidate factories are {{{names}}}. Registered factories are {{{registered}}}."
+    )
+
+
+def new_session(options: SessionOptions) -> Any:
+    """A session for the target.
+
+    Raises:
+      NotFoundError, InternalError: none or several factories accept it.
+    """
+    return get_factory(options).new_session(options)
+
+
+def reset(options: SessionOptions, containers: Sequence[str] = ()) -> None:
+    """Clears containers of a target and closes its sessions."""
+    get_factory(options).reset(options, containers)
