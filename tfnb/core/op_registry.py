@@ -44,7 +44,7 @@ class OpDefinition:
     """
 
     __slots__ = (
-        "__doc__",
+        "__dict__",  # holds __doc__, which a class with a docstring cannot have as a slot
         "__name__",
         "_flags",
         "_kernels",
