@@ -7,25 +7,27 @@ TensorFlow 2.21 writes and read what it reads.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
 
 from tfnb.core import errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-VERSION = "2.21.0"  # the TensorFlow whose behaviour is the model
-GRAPH_DEF_VERSION = 2474
-GRAPH_DEF_VERSION_MIN_CONSUMER = 0
-GRAPH_DEF_VERSION_MIN_PRODUCER = 0
+VERSION: Final = "2.21.0"  # the TensorFlow whose behaviour is the model
+GRAPH_DEF_VERSION: Final = 2474
+GRAPH_DEF_VERSION_MIN_CONSUMER: Final = 0
+GRAPH_DEF_VERSION_MIN_PRODUCER: Final = 0
 
-# The version of checkpoint files (TensorBundle).
-CHECKPOINT_VERSION = 1
-CHECKPOINT_VERSION_MIN_PRODUCER = 0
-CHECKPOINT_VERSION_MIN_CONSUMER = 0
 
-# From this producer version on, shapes found while importing must agree with those in the graph.
-SHAPE_CHECKED_SINCE = 21
+@dataclass(frozen=True, slots=True)
+class VersionDef:
+    """TensorFlow's VersionDef as a plain object."""
+
+    producer: int = 0
+    min_consumer: int = 0
+    bad_consumers: tuple[int, ...] = ()
 
 
 class Versions(Protocol):
@@ -78,3 +80,14 @@ def check_versions(
             f"{name} disallows consumer version {consumer}.  Please upgrade TensorFlow: this "
             "version is likely buggy."
         )
+
+
+def check_graph_versions(versions: Versions) -> None:
+    """Refuse a graph that was written for other readers than this one.
+
+    >>> check_graph_versions(VersionDef(producer=21))
+
+    Raises:
+        InvalidArgumentError: The graph is too old, too new, or excludes this version.
+    """
+    check_versions(versions)

@@ -1,0 +1,126 @@
+"""The one doorway to NumPy and CuPy.
+
+A kernel is written against ``xp``, which is one of the two modules. CuPy is optional and slow to
+import, so it is imported when somebody asks for GPUs, never by ``import tfnb``.
+
+What a GPU holds are numeric arrays. Strings, resource handles, variants and the few element types
+CuPy does not know stay on the host wherever they are used; ``to_device`` returns them unchanged.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+
+class IndexedDevice(Protocol):
+    """A device that knows its number among the CUDA devices."""
+
+    @property
+    def index(self) -> int:
+        """The CUDA device's number."""
+
+
+def numpy_module() -> ModuleType:
+    """Return NumPy, the ``xp`` of a CPU."""
+    return np
+
+
+@functools.cache
+def cupy_module() -> Any:  # a module, or None; CuPy has no types
+    """Return CuPy, the ``xp`` of a GPU, or None where it is not installed or does not load."""
+    try:
+        import cupy
+    except Exception:  # CuPy raises more than ImportError where its CUDA libraries are broken
+        return None
+    return cupy
+
+
+@functools.cache
+def gpu_count() -> int:
+    """Return how many CUDA devices can be used; 0 without CuPy or driver."""
+    cupy = cupy_module()
+    if cupy is None:
+        return 0
+    try:
+        return int(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return 0
+
+
+def is_device_array(value: object) -> bool:
+    """Return whether a value is an array in the memory of a GPU.
+
+    >>> is_device_array(np.zeros(3)), is_device_array(3)
+    (False, False)
+    """
+    if type(value) is np.ndarray or isinstance(value, np.generic):
+        return False
+    array_type = getattr(sys.modules.get("cupy"), "ndarray", None)
+    return array_type is not None and isinstance(value, array_type)
+
+
+def module_of(value: object) -> Any:  # the module NumPy or CuPy; CuPy has no types
+    """Return the module whose functions work on a value.
+
+    >>> module_of(np.zeros(3)).__name__
+    'numpy'
+    """
+    return cupy_module() if is_device_array(value) else np
+
+
+def to_host(value: Any) -> Any:
+    """Return a value with its array, if it is one, in host memory; waits for the copy."""
+    return value.get() if is_device_array(value) else value
+
+
+def to_device(value: Any, device: int | IndexedDevice) -> Any:
+    """Return a value with its array, if a GPU can hold it, in the memory of that GPU.
+
+    Args:
+        value: Any value of a tensor; an array that is there already is returned as it is.
+        device: The CUDA device, by number or by an object with an ``index``.
+    """
+    index = device if isinstance(device, int) else device.index
+    if is_device_array(value):
+        if value.device.id == index:
+            return value
+    elif not isinstance(value, (np.ndarray, np.generic)) or not can_hold(value.dtype):
+        return value
+    cupy = cupy_module()
+    with cupy.cuda.Device(index):
+        return cupy.asarray(value)
+
+
+@functools.cache
+def can_hold(dtype: np.dtype[Any]) -> bool:
+    """Return whether a GPU array can have this element type.
+
+    >>> can_hold(np.dtype(object))
+    False
+    """
+    cupy = cupy_module()
+    if cupy is None or dtype.hasobject:
+        return False
+    try:
+        cupy.empty(0, dtype)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def as_host_array(value: Any) -> NDArray[Any]:
+    """Return a tensor's value as an ndarray in host memory, a scalar as one of rank 0.
+
+    >>> as_host_array(np.float32(3)).shape
+    ()
+    """
+    return np.asarray(to_host(value))
