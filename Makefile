@@ -24,14 +24,16 @@ $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[$*]'
 	@touch $@
 
-# A machine without a display gets the address to open elsewhere; LAB_ARGS adds options.
+# The notebook stands in the address, so that where there is no display the printed one leads to it.
+# LAB_ARGS adds options, as in LAB_ARGS='--port 9999'.
 lab: $(VENV)/.installed-lab
 	@flags="$(LAB_ARGS)"; \
 	if [ "$$(id -u)" = 0 ]; then flags="$$flags --allow-root"; fi; \
 	if [ "$$(uname)" = Linux ] && [ -z "$$DISPLAY$$WAYLAND_DISPLAY" ]; then \
 	  flags="$$flags --no-browser"; \
 	fi; \
-	exec $(BIN)/python -m jupyterlab $$flags notebooks/00_quickstart.ipynb
+	exec $(BIN)/python -m jupyterlab $$flags \
+	  --LabApp.default_url=/lab/tree/notebooks/00_quickstart.ipynb
 
 # TEST_ARGS narrows it down: make test TEST_ARGS='tests/core -x'
 test: $(VENV)/.installed-test

@@ -19,6 +19,14 @@ def _is_installed(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
+if _is_installed("hypothesis"):
+    import hypothesis
+
+    # A busy machine is no failure; and where nobody looks on, the same examples every time.
+    hypothesis.settings.register_profile("tfnb", deadline=None, derandomize="CI" in os.environ)
+    hypothesis.settings.load_profile("tfnb")
+
+
 @cache
 def _missing_gpu() -> str:
     if not _is_installed("cupy"):
