@@ -174,7 +174,11 @@ def initialize(
     for position, node in enumerate(nodes):
         item = NodeItem(position, node.name, node.op)
         items[node.id] = item
-        _place_in_frame(item, node, flow[node.id].frame_name, frames)
+        here = flow[node.id]
+        if node.is_enter and here.parent_frame is not None:
+            # An Enter itself is executed in the frame around the one it leads into.
+            here = flow[here.parent_frame.id]
+        _place_in_frame(item, node, here.frame_name, frames)
         _describe(item, node, device, create_kernel)
     roots = []
     for node in nodes:

@@ -1,0 +1,293 @@
+"""The reference executor: order, deadness, frames and iterations, errors and cancellation."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from tests.common_runtime.graph_builder import GraphBuilder, run_executor
+from tfnb.common_runtime.executor import ExecutorState, drive
+from tfnb.common_runtime.run_state import CallFrame, RunState
+from tfnb.core import dtypes, errors
+from tfnb.core.op_kernel import StepContext
+from tfnb.core.step_events import StepObserver
+
+INT = dtypes.int32
+
+
+class Recorder(StepObserver):
+    """Keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.live: list[tuple[int, int, int]] = []
+        self.dead: list[tuple[int, int, int]] = []
+        self.frames: list[tuple[int, int, int]] = []
+        self.iterations: list[tuple[str, int, int]] = []
+        self.alive = self.most_alive = 0
+
+    def node_done(self, step_id, partition, node_id, frame_id, iteration, t_ns, is_dead):
+        """Notes one node."""
+        (self.dead if is_dead else self.live).append((node_id, frame_id, iteration))
+
+    def frame_entered(
+        self, step_id, partition, frame_id, parent_frame_id, parent_iteration, name_index, t_ns
+    ):
+        """Notes a new frame."""
+        self.frames.append((frame_id, parent_frame_id, parent_iteration))
+
+    def iteration_started(self, step_id, partition, frame_id, iteration, t_ns):
+        """Counts the iterations alive."""
+        self.iterations.append(("start", frame_id, iteration))
+        self.alive += 1
+        self.most_alive = max(self.most_alive, self.alive)
+
+    def iteration_done(self, step_id, partition, frame_id, iteration, t_ns):
+        """Counts the iterations alive."""
+        self.iterations.append(("done", frame_id, iteration))
+        self.alive -= 1
+
+
+def counting_graph(parallel: int = 10) -> GraphBuilder:
+    """start, limit, one -> while i < limit: i += one."""
+    builder = GraphBuilder()
+    start, limit, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
+    builder.fetch(builder.counting_loop(start, limit, one, parallel=parallel))
+    return builder
+
+
+def test_values_flow_from_arguments_to_results():
+    """x, y -> Add -> result."""
+    builder = GraphBuilder()
+    x, y = builder.arg("x"), builder.arg("y")
+    builder.fetch(builder.node("sum", "Add", x, y, T=INT))
+    assert [np.int32(5)] == builder.run(2, 3)
+
+
+def test_a_graph_without_control_flow_runs_by_schedule_and_by_counts_alike():
+    """x -> Add(x, x) -> Mul(sum, x): both ways of running give the same value."""
+    builder = GraphBuilder()
+    x = builder.arg("x")
+    total = builder.node("sum", "Add", x, x, T=INT)
+    builder.fetch(builder.node("product", "Mul", total, x, T=INT))
+    immutable = builder.executor()
+    assert immutable.schedule is not None
+    by_schedule = run_executor(immutable, (7,), 1)
+    immutable.schedule = None
+    assert by_schedule == run_executor(immutable, (7,), 1) == [np.int32(98)]
+
+
+@pytest.mark.parametrize(("pred", "expected"), [(True, [None, 4]), (False, [4, None])])
+def test_switch_kills_the_side_not_taken(pred, expected):
+    r"""x, p -> Switch; the dead side's Add does not run.
+
+        x -> Switch -> (false) Add -> fetch0
+                   \-> (true)  Add -> fetch1
+    """
+    builder = GraphBuilder()
+    x, p = builder.arg("x"), builder.arg("p", dtypes.bool)
+    switch = builder.node("switch", "Switch", x, p, T=INT)
+    for side in (0, 1):
+        builder.fetch(builder.node(f"add{side}", "Add", (switch, side), (switch, side), T=INT))
+    assert expected == builder.run(2, np.bool_(pred))
+
+
+@pytest.mark.parametrize(("pred", "value", "index"), [(True, 6, 1), (False, 5, 0)])
+def test_merge_takes_the_live_input_and_says_which(pred, value, index):
+    """x -> Switch -> (identity | add one) -> Merge."""
+    builder = GraphBuilder()
+    x, one, p = builder.arg("x"), builder.arg("one"), builder.arg("p", dtypes.bool)
+    switch = builder.node("switch", "Switch", x, p, T=INT)
+    more = builder.node("more", "Add", (switch, 1), one, T=INT)
+    merge = builder.node("merge", "Merge", (switch, 0), more, T=INT, N=2)
+    builder.fetch(merge)
+    builder.fetch((merge, 1))
+    assert [value, index] == builder.run(5, 1, np.bool_(pred))
+
+
+def test_merge_is_dead_only_when_all_its_inputs_are():
+    """Both inputs of Merge come from one dead side."""
+    builder = GraphBuilder()
+    x, p = builder.arg("x"), builder.arg("p", dtypes.bool)
+    switch = builder.node("switch", "Switch", x, p, T=INT)
+    merge = builder.node("merge", "Merge", (switch, 1), (switch, 1), T=INT, N=2)
+    builder.fetch(merge)
+    assert [None] == builder.run(1, np.bool_(False))
+    assert [1] == run_executor(builder.executor(), (1, np.bool_(True)), 1)
+
+
+def test_control_trigger_is_never_dead():
+    """A dead Identity -> ControlTrigger -> Add still runs."""
+    builder = GraphBuilder()
+    x, p = builder.arg("x"), builder.arg("p", dtypes.bool)
+    switch = builder.node("switch", "Switch", x, p, T=INT)
+    builder.node("pivot", "Identity", (switch, 1), T=INT)
+    builder.node("trigger", "ControlTrigger", "^pivot")
+    builder.fetch(builder.node("sum", "Add", x, x, "^trigger", T=INT))
+    assert [6] == builder.run(3, np.bool_(False))
+
+
+def test_a_dead_control_input_makes_a_node_dead():
+    """A dead Identity -> (control) Add: the Add does not run."""
+    builder = GraphBuilder()
+    x, p = builder.arg("x"), builder.arg("p", dtypes.bool)
+    switch = builder.node("switch", "Switch", x, p, T=INT)
+    builder.node("pivot", "Identity", (switch, 1), T=INT)
+    builder.fetch(builder.node("sum", "Add", x, x, "^pivot", T=INT))
+    assert [None] == builder.run(3, np.bool_(False))
+
+
+def test_a_control_edge_out_of_a_switch_is_live():
+    """The Switch itself ran, so what only follows it runs too."""
+    builder = GraphBuilder()
+    x, p = builder.arg("x"), builder.arg("p", dtypes.bool)
+    builder.node("switch", "Switch", x, p, T=INT)
+    builder.fetch(builder.node("sum", "Add", x, x, "^switch", T=INT))
+    assert [6] == builder.run(3, np.bool_(False))
+
+
+@pytest.mark.parametrize("parallel", [1, 2, 10])
+def test_a_loop_counts_to_its_limit(parallel):
+    """while i < 10: i += 1, whatever the window of parallel iterations."""
+    assert [10] == counting_graph(parallel).run(0, 10, 1)
+
+
+def test_a_loop_whose_condition_is_false_at_once_gives_its_start():
+    """while i < 3 from 7."""
+    assert [7] == counting_graph().run(7, 3, 1)
+
+
+def test_the_condition_runs_once_more_than_the_body():
+    """Ten rounds: eleven Merges, ten Adds, one live Exit."""
+    builder = counting_graph()
+    immutable = builder.executor()
+    ids = {item.name: item.id for item in immutable.items}
+    recorder = Recorder()
+    builder.run(0, 10, 1, observer=recorder)
+    count = [node for node, _, _ in recorder.live].count
+    assert (11, 10, 1) == (
+        count(ids["loop/merge"]),
+        count(ids["loop/add"]),
+        count(ids["loop/exit"]),
+    )
+
+
+@pytest.mark.parametrize("parallel", [1, 3])
+def test_no_more_iterations_live_than_parallel_iterations(parallel):
+    """The window holds, and iterations end in order."""
+    recorder = Recorder()
+    counting_graph(parallel).run(0, 20, 1, observer=recorder)
+    assert recorder.most_alive <= parallel
+    done = [number for what, _, number in recorder.iterations if what == "done"]
+    assert done == list(range(21))
+
+
+def test_an_inner_loop_gets_a_new_frame_for_every_outer_iteration():
+    """for i in range(n): for j in range(i, n) -- n frames under one outer frame."""
+    builder = GraphBuilder()
+    one, n, zero = builder.arg("one"), builder.arg("n"), builder.arg("zero")
+    frame = {"T": INT, "frame_name": b"outer", "parallel_iterations": 10}
+    enter = builder.node("enter", "Enter", zero, is_constant=False, **frame)
+    limit = builder.node("limit", "Enter", n, is_constant=True, **frame)
+    step = builder.node("step", "Enter", one, is_constant=True, **frame)
+    merge = builder.node("merge", "Merge", enter, None, T=INT, N=2)
+    less = builder.node("less", "Less", merge, limit, T=INT)
+    switch = builder.node("switch", "Switch", merge, builder.node("cond", "LoopCond", less), T=INT)
+    inner = builder.counting_loop((switch, 1), limit, step, name="inner")
+    # i + 1, computed from the inner loop's result so that it must have run: n - (n - (i + 1))
+    more = builder.node("more", "Add", (switch, 1), step, T=INT)
+    after = builder.node("after", "Sub", inner, builder.node("left", "Sub", inner, more, T=INT), T=INT)
+    builder.connect(builder.node("next", "NextIteration", after, T=INT), merge, 1)
+    builder.fetch(builder.node("exit", "Exit", (switch, 0), T=INT))
+    recorder = Recorder()
+    assert [4] == builder.run(1, 4, 0, observer=recorder)
+    assert [(parent, iteration) for _, parent, iteration in recorder.frames[1:]] == [
+        (1, 0),
+        (1, 1),
+        (1, 2),
+        (1, 3),
+    ]
+    assert recorder.alive == 0
+
+
+def test_a_loop_on_the_untaken_side_is_dead_without_waiting_for_its_back_edge():
+    """cond(p, loop, x): with p false the Merge behind takes x."""
+    builder = GraphBuilder()
+    x, limit, one = builder.arg("x"), builder.arg("limit"), builder.arg("one")
+    p = builder.arg("p", dtypes.bool)
+    switch = builder.node("switch", "Switch", x, p, T=INT)
+    loop = builder.counting_loop((switch, 1), limit, one)
+    builder.fetch(builder.node("merge", "Merge", (switch, 0), loop, T=INT, N=2))
+    immutable = builder.executor()
+    assert [9] == run_executor(immutable, (2, 9, 1, np.bool_(True)), 1)
+    assert [2] == run_executor(immutable, (2, 9, 1, np.bool_(False)), 1)
+
+
+def test_ten_thousand_iterations_keep_no_iteration_alive():
+    """A long loop ends with every iteration's state gone."""
+    recorder = Recorder()
+    assert [2000] == counting_graph().run(0, 2000, 1, observer=recorder)
+    assert recorder.alive == 0
+
+
+def test_a_failing_kernel_names_its_node_and_ends_the_step():
+    """x // 0 in the second iteration fails the whole step with TensorFlow's class."""
+    builder = GraphBuilder()
+    x, y = builder.arg("x"), builder.arg("y")
+    builder.fetch(builder.node("quotient", "FloorDiv", x, y, T=INT))
+    with pytest.raises(errors.InvalidArgumentError, match="Integer division by zero") as caught:
+        builder.run(1, 0)
+    assert "quotient" == caught.value.node_name
+
+
+def test_a_step_that_is_asked_to_end_ends_between_two_nodes():
+    """An endless loop stops when another thread asks for it."""
+    builder = counting_graph()
+    immutable = builder.executor()
+    frame = CallFrame([np.int32(0), np.int32(2**31 - 1), np.int32(0)], 1)
+    hooks_seen = threading.Event()
+
+    class Seen(Recorder):
+        """Tells that the loop is running."""
+
+        def iteration_started(self, step_id, partition, frame_id, iteration, t_ns):
+            """Fires in the third iteration."""
+            if iteration == 3:
+                hooks_seen.set()
+
+    from tfnb.core.step_events import StepEvents
+
+    events = StepEvents()
+    events.add(Seen())
+    run_state = RunState(frame, events.hooks)
+    step = StepContext(run_state.step_id, run_state, call_frame=frame)
+
+    def stop() -> None:
+        assert hooks_seen.wait(30)
+        run_state.end(errors.cancelled("enough"))
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    with pytest.raises(errors.CancelledError, match="enough"):
+        drive(run_state, [ExecutorState(immutable, run_state, step, 0)])
+    thread.join()
+
+
+def test_enters_that_ask_for_no_parallel_iterations_are_refused():
+    """parallel_iterations below 1 is an error when the executor is made, never a hang."""
+    with pytest.raises(errors.InvalidArgumentError, match="must be positive"):
+        counting_graph(parallel=-3).executor()
+
+
+def test_an_observer_that_raises_is_dropped_and_the_step_goes_on():
+    """A viewer's fault never fails a step."""
+
+    class Broken(StepObserver):
+        """Raises at once."""
+
+        def node_done(self, *args):
+            """Raises."""
+            raise RuntimeError("viewer")
+
+    assert [3] == counting_graph().run(0, 3, 1, observer=Broken())
