@@ -17,6 +17,7 @@ import functools
 import math
 import numbers
 import os
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,6 +130,12 @@ def convert_to_ndarray(values: Any, dtype: DType | None = None) -> NDArray[Any]:
     if dtype is not None:
         dtype = dtype.base_dtype
     python_type = type(values)
+    if python_type is float or python_type is int:  # by far the most frequent constants
+        wanted = dtype or (dtypes.float32 if python_type is float else dtypes.int32)
+        if python_type is int or wanted.is_floating:
+            limit = _SAFE_LIMITS.get(wanted)
+            if limit is not None and -limit < values < limit:
+                return np.array(values, wanted.numpy_dtype)
     if python_type is np.ndarray or isinstance(values, (np.ndarray, np.generic)):
         return _convert_array(np.asarray(values), dtype)
     if values is None:
@@ -144,7 +151,16 @@ def convert_to_ndarray(values: Any, dtype: DType | None = None) -> NDArray[Any]:
     return _convert_checked(values, kinds, dtype)
 
 
-# The kind of a leaf by its type: b bool, i integer, f real, c complex, s text, x anything else.
+# A Python number nearer to 0 than this converts without overflow.
+_SAFE_LIMITS = {
+    dtypes.float32: 3e38,
+    dtypes.float64: math.inf,
+    dtypes.int32: 2**31,
+    dtypes.int64: 2**63,
+}
+
+# The kind of a leaf by its type: b bool, i integer, f real, c complex, s text, d Dimension,
+# x anything else. A capital letter: not the Python type itself, but a NumPy scalar, for example.
 _LEAF_KINDS: dict[type, str] = {
     bool: "b",
     int: "i",
@@ -167,46 +183,42 @@ def _kind_of_type(leaf_type: type) -> str:
 def _new_kind(leaf_type: type) -> str:
     for kind, base in (
         ("s", (str, bytes)),
-        ("b", (np.bool_,)),
-        ("i", (numbers.Integral, np.integer)),
-        ("f", (numbers.Real, np.floating)),
-        ("c", (numbers.Complex, np.complexfloating)),
+        ("B", (np.bool_,)),
+        ("I", (numbers.Integral, np.integer)),
+        ("F", (numbers.Real, np.floating)),
+        ("C", (numbers.Complex, np.complexfloating)),
     ):
         if issubclass(leaf_type, base):
             return kind
+    if not issubclass(leaf_type, np.generic):
+        return "x"
     try:
         extended = dtypes.as_dtype(leaf_type)
     except TypeError:
         return "x"
-    if not issubclass(leaf_type, np.generic):
-        return "x"
-    return "i" if extended.is_integer else "f"
+    return "I" if extended.is_integer else "F"
 
 
 def _kinds_of(values: Any) -> set[str]:
-    """Return the kinds of all leaves of nested lists and tuples ("a": an array is one of them)."""
-    if not isinstance(values, (list, tuple)):
-        return {_kind_of_leaf(values)}
-    types = set(map(type, values))
-    kinds: set[str] = set()
-    for leaf_type in types:
-        if issubclass(leaf_type, (list, tuple)):
-            for row in values:
-                if isinstance(row, (list, tuple)):
-                    kinds |= _kinds_of(row)
-                elif isinstance(row, np.ndarray):
-                    kinds.add(_kind_of_leaf(row))
-        elif issubclass(leaf_type, np.ndarray):
-            kinds |= {_kind_of_leaf(row) for row in values if isinstance(row, np.ndarray)}
-        else:
-            kinds.add(_kind_of_type(leaf_type))
-    return kinds
+    """Return the kinds of all leaves of nested lists and tuples."""
+    types: set[type] = set()
+    level = [values]
+    while level:
+        here = set(map(type, level))
+        nested = {found for found in here if issubclass(found, (list, tuple))}
+        types |= here - nested
+        if np.ndarray in here:
+            types.remove(np.ndarray)
+            types |= {leaf.dtype.type for leaf in level if type(leaf) is np.ndarray}
+        if not nested:
+            break
+        rows = level if nested == here else [row for row in level if isinstance(row, (list, tuple))]
+        level = list(chain.from_iterable(rows))
+    return set(map(_kind_of_type, types))
 
 
 def _kind_of_leaf(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return _kind_of_type(value.dtype.type)
-    return _kind_of_type(type(value))
+    return _kind_of_type(value.dtype.type if isinstance(value, np.ndarray) else type(value))
 
 
 def _convert_array(array: NDArray[Any], dtype: DType | None) -> NDArray[Any]:
@@ -259,16 +271,22 @@ def _object_array(items: Iterable[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 def _convert_inferred(values: Any, kinds: set[str]) -> NDArray[Any]:
     if kinds == {"s"}:
         return _convert_text(values)
-    if kinds - {"b", "i", "f", "c"}:
+    if not kinds.issubset("bifcBIFC"):
         raise _no_type_for(values)
-    array = np.array(values)
+    array = None
+    with np.errstate(all="ignore"):
+        if "f" in kinds and kinds.issubset("bif"):
+            array = np.array(values, np.float32)
+        elif "i" in kinds and kinds.issubset("bi"):
+            with contextlib.suppress(OverflowError):
+                array = np.array(values, np.int32)
+        if array is None:
+            array = np.array(values)
+            if array.dtype == np.float64:
+                array = array.astype(np.float32)
+    if array.dtype == object:
+        raise _no_type_for(values)
     _check_dense(values, array)
-    kind = array.dtype.kind
-    if kind == "O":
-        raise _no_type_for(values)
-    if array.dtype == np.float64:
-        with np.errstate(all="ignore"):
-            return array.astype(np.float32)
     if array.dtype == np.int64 and (
         not array.size or (array.max() <= _INT32_MAX and array.min() >= _INT32_MIN)
     ):
@@ -288,12 +306,12 @@ def _no_type_for(values: Any) -> TypeError:
 
 def _allowed_kinds(dtype: DType) -> str:
     if dtype.is_floating:
-        return "bif"
+        return "bifBIF"
     if dtype.is_integer:
-        return "bid"
+        return "biBId"
     if dtype.is_complex:
-        return "bifc"
-    return "b" if dtype.is_bool else "s"
+        return "bifcBIFC"
+    return "bB" if dtype.is_bool else "s"
 
 
 def _convert_checked(values: Any, kinds: set[str], dtype: DType) -> NDArray[Any]:
@@ -337,7 +355,7 @@ def _first_of_other_kind(values: Any, allowed: str) -> Any:
 def _strip_quantized(values: Any, dtype: DType) -> Any:
     """Return quantized values without the tuple around each of them."""
     if isinstance(values, tuple) and len(values) == 1 and not isinstance(values[0], (list, tuple)):
-        if _kind_of_leaf(values[0]) not in "bi":
+        if _kind_of_leaf(values[0]) not in "biBI":
             raise _unexpected(values[0], dtype)
         return values[0]
     if isinstance(values, (list, tuple)):
@@ -367,17 +385,22 @@ def _check_dense(values: Any, array: NDArray[Any]) -> None:
 
 def _convert_text(values: Any) -> NDArray[Any]:
     """Return nested lists of text as an object array of bytes."""
+    if type(values) is str:
+        values = values.encode()
+    if type(values) is bytes:
+        scalar = np.empty((), dtype=object)
+        scalar[()] = values
+        return scalar
     dims = _dense_dims(values)
-    flat: Iterable[Any] = [values]
+    flat: list[Any] = [values]
     for size in dims:
-        rows = list(flat)
-        for row in rows:
+        for row in flat:
             if not isinstance(row, (list, tuple)) or len(row) != size:
                 raise ValueError(
                     f"Expected values {values} to be a dense tensor with shape {dims}, but its "
                     "rows have different lengths: the array has an inhomogeneous shape."
                 )
-        flat = [item for row in rows for item in row]
+        flat = list(chain.from_iterable(flat))
     items = [
         item if type(item) is bytes else _as_bytes(item.item() if _is_array(item) else item)
         for item in flat
