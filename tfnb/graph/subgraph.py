@@ -49,8 +49,8 @@ class RewrittenGraph:
     """
 
     graph: Graph
-    feed_types: tuple[DType, ...]
-    fetch_types: tuple[DType, ...]
+    feed_types: list[DType]
+    fetch_types: list[DType]
 
 
 def rewrite_graph_for_execution(
@@ -101,8 +101,8 @@ def rewrite_graph_for_execution(
     rewrite.graph.fixup_source_and_sink_edges()
     return RewrittenGraph(
         rewrite.graph,
-        tuple(_base_type(node, index) for node, index in rewrite.fed[: len(feeds)]),
-        tuple(_base_type(node, index) for node, index in fetched),
+        [_base_type(node, index) for node, index in rewrite.fed[: len(feeds)]],
+        [_base_type(node, index) for node, index in fetched],
     )
 
 

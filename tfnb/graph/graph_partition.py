@@ -1,0 +1,267 @@
+"""One graph per device, joined by Send and Recv.
+
+Corresponds to TensorFlow's graph_partition.cc.  An edge between devices becomes ``_Send`` on one
+side and ``_Recv`` on the other; consumers of one tensor on one device share the pair.  A control
+edge sends an empty constant::
+
+    a ---> b            a -> _Send   | _Recv -> b
+    a -^-> b            a -^-> Const -> _Send | _Recv -> Identity -^-> b
+
+On a device other than CPU, ``_HostSend`` and ``_HostRecv`` carry what lives in host memory, and
+an edge between the two memories of one device is cut, too.  Loops that span devices need the nodes that
+:mod:`tfnb.graph.control_loops` adds before the cut.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tfnb.core import dtypes, errors
+from tfnb.graph.control_loops import add_control_flow, empty_const_attrs, is_control_loop
+from tfnb.graph.graph import CONTROL_SLOT, Edge, Graph, Node
+from tfnb.graph.memory_types import input_on_host, output_on_host
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from tfnb.core.dtypes import DType
+
+
+class PartitionDevice(Protocol):
+    """What partitioning must know of a device."""
+
+    name: str
+    device_type: str
+
+
+def partition(
+    graph: Graph,
+    devices: Iterable[PartitionDevice],
+    name_counter: Iterator[int],
+    incarnations: Mapping[str, int] | None = None,
+) -> dict[str, Graph]:
+    """Cuts a placed graph into one graph per device in use.
+
+    Args:
+      graph: every node has an assigned device; it is changed (loops across devices get their
+        shadows).
+      devices: the session's devices.
+      name_counter: numbers for the names of new nodes, ``src/_<number>``.
+      incarnations: device name -> incarnation for the rendezvous keys; 1 within one process.
+
+    Returns:
+      Device name -> graph, in the order in which devices first occur.  The only partition of a
+      graph on one CPU device is the graph itself.
+
+    Raises:
+      InvalidArgumentError: a node is on a device that is not among ``devices``, an input is
+        missing, frames do not fit together, or a loop across devices has no LoopCond.
+    """
+    by_name = {device.name: device for device in devices}
+    used = dict.fromkeys(node.assigned_device for node in graph.op_nodes())
+    for name in used:
+        if name not in by_name:
+            raise errors.invalid_argument(
+                f"Creating a partition for {name or 'no device'} which doesn't exist in the list "
+                f"of available devices. Available devices: {','.join(by_name)}"
+            )
+    if len(used) > 1:
+        add_control_flow(graph, name_counter)
+    elif all(by_name[name].device_type == "CPU" for name in used):
+        _check_inputs(graph)
+        return dict.fromkeys(used, graph)
+    partitions = _Partitioner(graph, by_name, name_counter, incarnations or {}).run()
+    for part in partitions.values():
+        part.fixup_source_and_sink_edges()
+        if part.library is not None:
+            part.library = part.library.reachable_from(part)
+    return partitions
+
+
+def _check_inputs(graph: Graph) -> None:
+    for node in graph.op_nodes():
+        found = sum(1 for edge in node.in_edges if edge.dst_input != CONTROL_SLOT)
+        if found != node.num_inputs:
+            raise _incomplete(node, found)
+
+
+def _incomplete(node: Node, found: int) -> errors.InvalidArgumentError:
+    return errors.invalid_argument(
+        f"Incomplete graph, missing {node.num_inputs - found} inputs for {node.name}"
+    )
+
+
+class _Partitioner:
+    """One cut.
+
+    State: ``parts`` by device name; ``twin`` maps a node to its copy; ``received`` maps (source
+    node, output, destination device, on host) to the node that has the tensor there.
+    """
+
+    __slots__ = ("by_name", "graph", "incarnations", "name_counter", "parts", "received", "twin")
+
+    def __init__(
+        self,
+        graph: Graph,
+        by_name: dict[str, PartitionDevice],
+        name_counter: Iterator[int],
+        incarnations: Mapping[str, int],
+    ) -> None:
+        self.graph = graph
+        self.incarnations = incarnations
+        self.by_name = by_name
+        self.name_counter = name_counter
+        self.parts: dict[str, Graph] = {}
+        self.twin: dict[Node, Node] = {}
+        self.received: dict[tuple[Node, int, str, bool], Node] = {}
+
+    def run(self) -> dict[str, Graph]:
+        """Copies the nodes, then cuts or copies the edges of each."""
+        for node in self.graph.op_nodes():
+            part = self.parts.get(node.assigned_device)
+            if part is None:
+                part = self.parts[node.assigned_device] = self.graph.empty_like()
+            self.twin[node] = part.copy_node(node)
+        for node in list(self.graph.op_nodes()):
+            self._connect(node)
+        return self.parts
+
+    def _new_name(self, prefix: str) -> str:
+        return f"{prefix}/_{next(self.name_counter)}"
+
+    def _connect(self, dst: Node) -> None:
+        part, copy = self.parts[dst.assigned_device], self.twin[dst]
+        # Merges of shadow loops wait to be moved from dst to the Recvs of this frame.
+        data: list[Edge] = []
+        controls: list[Edge] = []
+        loop_merges: list[Node] = []
+        for edge in dst.in_edges:
+            if edge.dst_input != CONTROL_SLOT:
+                data.append(edge)
+            elif edge.src.is_merge and is_control_loop(edge.src):
+                loop_merges.append(self.twin[edge.src])
+            elif edge.src.is_op:
+                controls.append(edge)
+        if len(data) != dst.num_inputs:
+            raise _incomplete(dst, len(data))
+        data.sort(key=lambda edge: edge.dst_input)
+        # What dst reads through a cut reference edge may be read only once all else is there.
+        ref_recvs: list[Node] = []
+        ready_before: list[Node] = []
+        for edge in (*data, *controls):
+            is_control = edge.is_control
+            is_ref = not is_control and edge.src.output_types[edge.src_output].is_ref_dtype
+            if not self._must_cut(edge):
+                src = self.twin[edge.src]
+                part.add_edge(src, edge.src_output, copy, edge.dst_input)
+                if not is_ref:
+                    ready_before.append(src)
+                continue
+            key = (edge.src, edge.src_output, dst.assigned_device, self._on_host(edge))
+            arrived = self.received.get(key)
+            if arrived is None:
+                arrived, recv, send = self._add_pair(edge)
+                if edge.src.assigned_device == dst.assigned_device:
+                    # Without it the asynchronous Recv would start before there is anything.
+                    part.add_control_edge(send, recv)
+                elif loop_merges:
+                    part.add_control_edge(loop_merges.pop(), recv)
+                if is_ref:
+                    ref_recvs.append(recv)
+                else:
+                    self.received[key] = arrived
+            if not is_ref:
+                ready_before.append(arrived)
+            if is_control:
+                part.add_control_edge(arrived, copy)
+            else:
+                part.add_edge(arrived, 0, copy, edge.dst_input)
+        for recv in ref_recvs:
+            for node in ready_before:
+                part.add_control_edge(node, recv)
+        for merge in loop_merges:
+            part.add_control_edge(merge, copy)
+
+    def _must_cut(self, edge: Edge) -> bool:
+        src, dst = edge.src, edge.dst
+        if src.assigned_device != dst.assigned_device:
+            return True
+        if edge.is_control or self.by_name[src.assigned_device].device_type == "CPU":
+            return False
+        return output_on_host(src, edge.src_output) != input_on_host(dst, edge.dst_input)
+
+    def _on_host(self, edge: Edge) -> bool:
+        if self.by_name[edge.dst.assigned_device].device_type == "CPU":
+            return True
+        return not edge.is_control and input_on_host(edge.dst, edge.dst_input)
+
+    def _uses_host_send(self, edge: Edge) -> bool:
+        return (
+            not edge.is_control
+            and self.by_name[edge.src.assigned_device].device_type != "CPU"
+            and output_on_host(edge.src, edge.src_output)
+        )
+
+    def _uses_host_recv(self, edge: Edge) -> bool:
+        return (
+            not edge.is_control
+            and self.by_name[edge.dst.assigned_device].device_type != "CPU"
+            and input_on_host(edge.dst, edge.dst_input)
+        )
+
+    def _add_pair(self, edge: Edge) -> tuple[Node, Node, Node]:
+        """Makes Send and Recv for an edge: the node that has the tensor there, Recv, Send."""
+        src, dst = edge.src, edge.dst
+        src_part, dst_part = self.parts[src.assigned_device], self.parts[dst.assigned_device]
+        if edge.is_control:
+            dtype: DType = dtypes.float32
+            send_from, output = self._add_dummy(src), 0
+        else:
+            dtype = dst.input_types[edge.dst_input].base_dtype
+            send_from, output = self.twin[src], edge.src_output
+        attrs: dict[str, Any] = {
+            "tensor_name": f"edge_{edge.id}_{src.name}".encode(),
+            "send_device": src.assigned_device.encode(),
+            "send_device_incarnation": self.incarnations.get(src.assigned_device, 1),
+            "recv_device": dst.assigned_device.encode(),
+            "client_terminated": False,
+            "_src": src.name.encode(),
+            "_dst": dst.name.encode(),
+        }
+        send = src_part.add_node(
+            self._new_name(src.name),
+            "_HostSend" if self._uses_host_send(edge) else "_Send",
+            {"T": dtype, **attrs},
+            assigned_device=src.assigned_device,
+            original_names=(src.name,),
+        )
+        src_part.add_edge(send_from, output, send, 0)
+        recv = dst_part.add_node(
+            self._new_name(src.name),
+            "_HostRecv" if self._uses_host_recv(edge) else "_Recv",
+            {"tensor_type": dtype, **attrs},
+            assigned_device=dst.assigned_device,
+            original_names=(src.name,),
+        )
+        if not edge.is_control:
+            return recv, recv, send
+        arrived = dst_part.add_node(
+            self._new_name(src.name),
+            "Identity",
+            {"T": dtype},
+            assigned_device=dst.assigned_device,
+            original_names=(src.name,),
+        )
+        dst_part.add_edge(recv, 0, arrived, 0)
+        return arrived, recv, send
+
+    def _add_dummy(self, src: Node) -> Node:
+        part = self.parts[src.assigned_device]
+        dummy = part.add_node(
+            self._new_name(f"{src.name}/ctrl"),
+            "Const",
+            empty_const_attrs(),
+            assigned_device=src.assigned_device,
+        )
+        part.add_control_edge(self.twin[src], dummy)
+        return dummy
