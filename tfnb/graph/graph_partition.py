@@ -7,9 +7,9 @@ edge sends an empty constant::
     a ---> b            a -> _Send   | _Recv -> b
     a -^-> b            a -^-> Const -> _Send | _Recv -> Identity -^-> b
 
-On a device other than CPU, ``_HostSend`` and ``_HostRecv`` carry what lives in host memory, and
-an edge between the two memories of one device is cut, too.  Loops that span devices need the nodes that
-:mod:`tfnb.graph.control_loops` adds before the cut.
+On a device other than CPU, ``_HostSend`` and ``_HostRecv`` carry what lives in host memory, and an
+edge between the two memories of one device is cut, too.  Loops that span devices need the nodes
+that :mod:`tfnb.graph.control_loops` adds before the cut.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which inputs and outputs of a node live in host memory although the node runs elsewhere.
 
-An op says so by name (``host_memory=``); strings, resource handles and variants always do.  On a CPU
-device the question does not arise: all its memory is the host's.
+An op says so by name (``host_memory=``); strings, resource handles and variants always do.  On a
+CPU device the question does not arise: all its memory is the host's.
 """
 
 from __future__ import annotations
