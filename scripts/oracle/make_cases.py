@@ -1,0 +1,496 @@
+"""Makes the project's own cases: graphs built, run and answered by TensorFlow.
+
+Run it in an environment with TensorFlow::
+
+    python scripts/oracle/make_cases.py            # all, into tests/cases/own
+    python scripts/oracle/make_cases.py while cond  # those whose name contains a word
+
+Each builder gets TensorFlow's module and a fresh graph, and returns steps: ``run(fetches, feeds, targets)``.
+TensorFlow runs them with graph optimisation off; what it answers, a value or an error class, is stored.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+OWN = Path(__file__).parents[2] / "tests" / "cases" / "own"
+BUILDERS: dict[str, Callable[[], Any]] = {}
+
+
+@dataclass
+class Step:
+    """One step to run: tensors or names."""
+
+    fetches: list[Any] = field(default_factory=list)
+    feeds: dict[Any, Any] = field(default_factory=dict)
+    targets: list[Any] = field(default_factory=list)
+    kind: str = "run"
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+def run(fetches: Any = (), feeds: Any = None, targets: Any = (), **more: Any) -> Step:
+    """A step that runs."""
+    return Step(list(fetches), dict(feeds or {}), list(targets), more=more)
+
+
+def case(builder: Callable[[], Any]) -> Callable[[], Any]:
+    """Registers a builder under its own name."""
+    BUILDERS[builder.__name__] = builder
+    return builder
+
+
+# ------------------------------------------------------------------------------------- the graphs
+
+
+@case
+def arithmetic() -> Any:
+    """Broadcasting, integer division and powers in several dtypes."""
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    n = tf.placeholder(tf.int32, [4], name="n")
+    y = tf.identity((x * 2.0 - 1.0) / (x + 0.5) + [1.0, 2.0, 3.0], name="y")
+    q = tf.stack([n // 3, n % 3, n * n, tf.minimum(n, 2)], name="q")
+    z = tf.reduce_mean(tf.square(y) + tf.sqrt(tf.abs(y)), 1, name="z")
+    feeds = {x: np.linspace(-2, 2, 6, dtype=np.float32).reshape(2, 3), n: [-7, -1, 0, 8]}
+    return [run([y, q, z], feeds)]
+
+
+@case
+def matmul_softmax() -> Any:
+    """A linear classifier's forward pass."""
+    x = tf.placeholder(tf.float32, [None, 4], name="x")
+    w = tf.constant(np.arange(12, dtype=np.float32).reshape(4, 3) / 10)
+    logits = tf.nn.bias_add(tf.matmul(x, w), [0.1, -0.2, 0.3])
+    answer = tf.argmax(tf.nn.softmax(logits, name="p"), 1, name="best")
+    feeds = {x: np.random.RandomState(0).randn(5, 4).astype(np.float32)}
+    return [run(["p:0", answer], feeds)]
+
+
+@case
+def convolutional_network() -> Any:
+    """Conv2D, BiasAdd, Relu, MaxPool and a dense layer; two sizes of batch."""
+    random = np.random.RandomState(1)
+    x = tf.placeholder(tf.float32, [None, 8, 8, 1], name="x")
+    k = tf.constant(random.randn(3, 3, 1, 4).astype(np.float32))
+    h = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, k, [1, 1, 1, 1], "SAME"), [0.0, 0.1, 0.2, -0.1]))
+    h = tf.nn.max_pool(h, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
+    flat = tf.reshape(h, [-1, 64])
+    out = tf.matmul(flat, random.randn(64, 5).astype(np.float32), name="out")
+    return [
+        run([out], {x: random.randn(2, 8, 8, 1).astype(np.float32)}),
+        run([out], {x: random.randn(7, 8, 8, 1).astype(np.float32)}),
+    ]
+
+
+@case
+def shapes_and_slices() -> Any:
+    """Shape arithmetic, slicing, gather, transpose, concat, split, pack."""
+    x = tf.placeholder(tf.float32, [None, 4, 3], name="x")
+    a = tf.transpose(x[:, 1:-1, ::-1], [2, 0, 1], name="a")
+    b = tf.reshape(x, tf.stack([tf.shape(x)[0], -1]), name="b")
+    c = tf.concat([tf.expand_dims(x[:, 0], 1), x], 1, name="c")
+    d, e = tf.split(x, 2, axis=1)
+    f = tf.gather(x, [2, 0, 0], axis=2, name="f")
+    feeds = {x: np.arange(24, dtype=np.float32).reshape(2, 4, 3)}
+    return [run([a, b, c, tf.identity(d, name="d"), tf.identity(e, name="e"), f], feeds)]
+
+
+@case
+def text() -> Any:
+    """String constants, joining and formatting a shard's file name."""
+    s = tf.placeholder(tf.string, [None], name="s")
+    j = tf.string_join([s, tf.constant("-"), s], name="j")
+    return [run([j, tf.shape(j, name="n")], {s: np.array([b"a", b"\x00\xff", b""], object)})]
+
+
+@case
+def cond_both_sides() -> Any:
+    """tf.cond with captured tensors, taken either way."""
+    p = tf.placeholder(tf.bool, [], name="p")
+    x = tf.placeholder(tf.float32, [2], name="x")
+    y = tf.cond(p, lambda: x * 2.0, lambda: x + 10.0, name="y")
+    return [run([y], {p: flag, x: [1.0, 2.0]}) for flag in (True, False)]
+
+
+@case
+def cond_dead_fetch() -> Any:
+    """Fetching the dead side of a Switch is an error; running it as a target is none."""
+    p = tf.placeholder(tf.bool, [], name="p")
+    from tensorflow.python.ops import control_flow_ops
+
+    _, live = control_flow_ops.switch(tf.constant(3.0), p)
+    more = tf.identity(live, name="more")
+    return [
+        run([more], {p: True}),
+        run([more], {p: False}),
+        run([], {p: False}, [more.op]),
+    ]
+
+
+@case
+def merge_index() -> Any:
+    """Merge says which input was alive."""
+    from tensorflow.python.ops import control_flow_ops
+
+    p = tf.placeholder(tf.bool, [], name="p")
+    no, yes = control_flow_ops.switch(tf.constant([1, 2]), p)
+    value, index = control_flow_ops.merge([no + 1, yes * 5])
+    fetches = [tf.identity(value, name="value"), tf.identity(index, name="index")]
+    return [run(fetches, {p: flag}) for flag in (True, False)]
+
+
+@case
+def while_counter() -> Any:
+    """A loop to a fed limit, zero rounds included."""
+    n = tf.placeholder(tf.int32, [], name="n")
+    i, s = tf.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s + i * i), [0, 0])
+    return [run([i, s], {n: limit}) for limit in (0, 1, 50)]
+
+
+@case
+def while_serial_matrix() -> Any:
+    """parallel_iterations=1, a matrix as loop variable and a captured one."""
+    a = tf.constant(np.array([[0.5, 0.25], [0.1, 0.6]], np.float32))
+    i, m = tf.while_loop(
+        lambda i, m: i < 12,
+        lambda i, m: (i + 1, tf.matmul(m, a) + a),
+        [0, tf.eye(2)],
+        parallel_iterations=1,
+    )
+    return [run([i, m])]
+
+
+@case
+def while_nested() -> Any:
+    """A loop in a loop; the inner limit depends on the outer variable."""
+    n = tf.placeholder(tf.int32, [], name="n")
+
+    def outer(i: Any, total: Any) -> Any:
+        _, inner = tf.while_loop(
+            lambda j, t: j < i, lambda j, t: (j + 1, t + i * j), [tf.constant(0), total]
+        )
+        return i + 1, inner
+
+    _, total = tf.while_loop(lambda i, t: i < n, outer, [tf.constant(0), tf.constant(0)])
+    return [run([total], {n: limit}) for limit in (0, 3, 9)]
+
+
+@case
+def while_with_cond() -> Any:
+    """Collatz: a cond inside a loop, and the loop inside a cond."""
+    n = tf.placeholder(tf.int32, [], name="n")
+
+    def body(x: Any, steps: Any) -> Any:
+        even = tf.equal(x % 2, 0)
+        return tf.cond(even, lambda: x // 2, lambda: 3 * x + 1), steps + 1
+
+    def loop() -> Any:
+        return tf.while_loop(lambda x, s: x > 1, body, [n, tf.constant(0)])[1]
+
+    steps = tf.cond(n > 0, loop, lambda: tf.constant(-1), name="steps")
+    return [run([steps], {n: start}) for start in (27, 1, -5)]
+
+
+@case
+def while_growing() -> Any:
+    """A loop variable whose shape grows."""
+    _, x = tf.while_loop(
+        lambda i, x: i < 5,
+        lambda i, x: (i + 1, tf.concat([x, [tf.cast(i, tf.float32)]], 0)),
+        [tf.constant(0), tf.constant([0.5])],
+        shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])],
+    )
+    return [run([x])]
+
+
+@case
+def while_error_inside() -> Any:
+    """A division by zero in a later iteration fails the step; the next step works."""
+    d = tf.placeholder(tf.int32, [], name="d")
+    _, x = tf.while_loop(
+        lambda i, x: i < 6, lambda i, x: (i + 1, x + 10 // (i - d)), [tf.constant(0), 0]
+    )
+    return [run([x], {d: 3}), run([x], {d: -1})]
+
+
+@case
+def tensor_array() -> Any:
+    """map_fn: TensorArrays written and read in a loop."""
+    x = tf.placeholder(tf.float32, [None], name="x")
+    y = tf.map_fn(lambda v: v * v + 1.0, x)
+    return [run([y], {x: np.arange(count, dtype=np.float32)}) for count in (4, 1)]
+
+
+@case
+def ref_variables() -> Any:
+    """Reference variables: uninitialised, assigned, added to, read."""
+    v = tf.get_variable("v", initializer=tf.constant([1.0, 2.0]), use_resource=False)
+    add = tf.assign_add(v, [0.5, 0.25], name="add")
+    double = tf.identity(v * 2.0, name="double")
+    init = tf.global_variables_initializer()
+    return [
+        run([double]),
+        run([], {}, [init]),
+        run([double]),
+        run([add]),
+        run([], {}, [add.op]),
+        run(["v:0", double]),
+    ]
+
+
+@case
+def resource_variables() -> Any:
+    """Resource variables: the same, through handles."""
+    v = tf.get_variable("v", initializer=tf.constant([1.0, 2.0]), use_resource=True)
+    add = v.assign_add([0.5, 0.25], read_value=False)
+    double = tf.identity(v * 2.0, name="double")
+    init = tf.global_variables_initializer()
+    return [
+        run([double]),
+        run([], {}, [init]),
+        run([double]),
+        run([], {}, [add]),
+        run([double, tf.is_variable_initialized(v)]),
+    ]
+
+
+@case
+def gradient_descent() -> Any:
+    """A few training steps of a small net, gradients in the graph."""
+    random = np.random.RandomState(3)
+    x = tf.constant(random.randn(6, 4).astype(np.float32))
+    y = tf.constant(random.randn(6, 2).astype(np.float32))
+    w = tf.get_variable("w", initializer=tf.constant(random.randn(4, 2).astype(np.float32)))
+    b = tf.get_variable("b", initializer=tf.zeros([2]))
+    loss = tf.reduce_mean(tf.square(tf.tanh(tf.matmul(x, w) + b) - y), name="loss")
+    dw, db = tf.gradients(loss, [w, b])
+    train = tf.group(tf.assign(w, w - 0.1 * dw), tf.assign(b, b - 0.1 * db))
+    init = tf.global_variables_initializer()
+    return [run([], {}, [init]), run([loss, dw, db]), *[run([], {}, [train])] * 3, run([loss])]
+
+
+@case
+def two_devices() -> Any:
+    """Two CPU devices: values and control cross between them."""
+    with tf.device("/cpu:0"):
+        a = tf.placeholder(tf.float32, [2], name="a")
+        b = a + 1.0
+    with tf.device("/cpu:1"):
+        c = b * 2.0
+        d = a - 3.0
+    with tf.device("/cpu:0"), tf.control_dependencies([d]):
+        e = tf.add(c, b, name="e")
+    return {"device_count": {"CPU": 2}}, [run([e, tf.identity(d, name="dd")], {a: [1.0, 2.0]})]
+
+
+@case
+def loop_over_two_devices() -> Any:
+    """A loop whose body lives on another device than its condition."""
+    def body(i: Any, x: Any) -> Any:
+        with tf.device("/cpu:1"):
+            x = x * 1.5 + 1.0
+        return i + 1, x
+
+    with tf.device("/cpu:0"):
+        n = tf.placeholder(tf.int32, [], name="n")
+        _, x = tf.while_loop(lambda i, x: i < n, body, [tf.constant(0), tf.constant(1.0)])
+    return {"device_count": {"CPU": 2}}, [run([x], {n: limit}) for limit in (0, 1, 7)]
+
+
+@case
+def missing_device() -> Any:
+    """A device that is not there: refused at the first run."""
+    with tf.device("/cpu:5"):
+        x = tf.constant(1.0, name="x")
+    return [run([x])]
+
+
+@case
+def partial_runs() -> Any:
+    """A step fed and fetched in two parts, and used too often."""
+    a = tf.placeholder(tf.float32, [], name="a")
+    b = tf.placeholder(tf.float32, [], name="b")
+    x = tf.add(a, 1.0, name="x")
+    y = tf.multiply(x, b, name="y")
+    setup = Step([x, y], kind="prun_setup", more={"handle": "h", "feeds": ["a:0", "b:0"]})
+    return [
+        setup,
+        Step([x], {a: 2.0}, kind="prun", more={"handle": "h"}),
+        Step([y], {}, kind="prun", more={"handle": "h"}),
+        Step([y], {b: 5.0}, kind="prun", more={"handle": "h"}),
+        Step([y], {b: 5.0}, kind="prun", more={"handle": "h"}),
+    ]
+
+
+@case
+def feeding() -> Any:
+    """Missing feeds, feeds inside the graph, wrong shapes."""
+    p = tf.placeholder(tf.float32, [2], name="p")
+    q = tf.placeholder_with_default(tf.constant([5.0, 6.0]), [2], name="q")
+    inner = tf.multiply(p, 3.0, name="inner")
+    out = tf.add(inner, q, name="out")
+    return [
+        run([out], {p: [1.0, 2.0]}),
+        run([out]),
+        run([out], {inner: [7.0, 8.0]}),
+        run([out], {p: [1.0, 2.0], q: [0.0, 0.0]}),
+        run([out], {p: [1.0, 2.0, 3.0]}),
+    ]
+
+
+@case
+def kernel_errors() -> Any:
+    """Shapes that do not fit, an index out of range, a zero divisor: TensorFlow's classes."""
+    x = tf.placeholder(tf.float32, None, name="x")
+    i = tf.placeholder(tf.int32, None, name="i")
+    product = tf.matmul(x, tf.constant([[1.0], [2.0]]), name="product")
+    picked = tf.gather(tf.constant([1.0, 2.0, 3.0]), i, name="picked")
+    whole = tf.floordiv(tf.constant(7), i, name="whole")
+    return [
+        run([product], {x: np.ones([2, 3], np.float32)}),
+        run([product], {x: np.ones([2, 2], np.float32)}),
+        run([picked], {i: 7}),
+        run([picked], {i: [2, 0]}),
+        run([whole], {i: 0}),
+        run([whole], {i: -2}),
+    ]
+
+
+# ------------------------------------------------------------------------------------ storing them
+
+
+def main(words: list[str]) -> None:
+    """Makes the chosen cases."""
+    tf.disable_v2_behavior()
+    tf.disable_resource_variables()
+    for name, builder in BUILDERS.items():
+        if not words or any(word in name for word in words):
+            make(name, builder)
+            print(name)
+
+
+def make(name: str, builder: Callable[[], Any]) -> None:
+    """Builds, runs and stores one case."""
+    folder = OWN / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with tf.Graph().as_default() as graph:
+        tf.set_random_seed(0)
+        made = builder()
+    config, steps = made if isinstance(made, tuple) else ({}, made)
+    (folder / "graph.pb").write_bytes(graph.as_graph_def().SerializeToString(deterministic=True))
+    inputs: dict[str, Any] = {}
+    expected: dict[str, Any] = {}
+    session = tf.Session(graph=graph, config=session_config(config))
+    handles: dict[str, Any] = {}
+    described = [
+        describe(number, step, graph, session, handles, inputs, expected)
+        for number, step in enumerate(steps)
+    ]
+    session.close()
+    document = {
+        "id": name,
+        "doc": (builder.__doc__ or "").strip(),
+        "graph": {"file": "graph.pb", "format": "graphdef-binary"},
+        "config": config,
+        "steps": described,
+        "tolerance": {"rtol": 1e-5, "atol": 1e-6},
+    }
+    (folder / "case.json").write_text(json.dumps(document, indent=1) + "\n")
+    for file, arrays in (("inputs.npz", inputs), ("expected.npz", expected)):
+        if arrays:
+            np.savez_compressed(folder / file, **flat(arrays))
+
+
+def session_config(config: dict[str, Any]) -> Any:
+    """Graph optimisation off, so that every node runs."""
+    proto = tf.ConfigProto()
+    for kind, count in config.get("device_count", {}).items():
+        proto.device_count[kind] = count
+    proto.graph_options.optimizer_options.opt_level = -1
+    proto.graph_options.rewrite_options.disable_meta_optimizer = True
+    return proto
+
+
+def describe(
+    number: int,
+    step: Step,
+    graph: Any,
+    session: Any,
+    handles: dict[str, Any],
+    inputs: dict[str, Any],
+    expected: dict[str, Any],
+) -> dict[str, Any]:
+    """Runs one step and writes down what it was and what came out."""
+    fetches = [graph.as_graph_element(f) for f in step.fetches]
+    targets = [graph.as_graph_element(t) for t in step.targets]
+    feeds: dict[Any, Any] = {}
+    row: dict[str, Any] = {"kind": step.kind, **step.more}
+    if step.feeds:
+        row["feeds"] = {}
+    for position, (key, value) in enumerate(step.feeds.items()):
+        tensor = graph.as_graph_element(key)
+        array = np.asarray(value, tensor.dtype.as_numpy_dtype)
+        feeds[tensor] = array
+        inputs[f"s{number}i{position}"] = array
+        row["feeds"][tensor.name] = f"s{number}i{position}"
+    row["fetches"] = [f.name for f in fetches]
+    if targets:
+        row["targets"] = [t.name for t in targets]
+    try:
+        values = perform(step, row, fetches, targets, feeds, session, handles)
+    except Exception as error:
+        row["error"] = {"class": type(error).__name__}
+        return row
+    row["expect"] = {}
+    for position, (fetch, value) in enumerate(zip(fetches, values)):
+        expected[f"s{number}o{position}"] = np.asarray(value)
+        row["expect"][fetch.name] = f"s{number}o{position}"
+    return row
+
+
+def perform(
+    step: Step,
+    row: dict[str, Any],
+    fetches: list[Any],
+    targets: list[Any],
+    feeds: dict[Any, Any],
+    session: Any,
+    handles: dict[str, Any],
+) -> list[Any]:
+    """Lets TensorFlow run one step."""
+    if step.kind == "prun_setup":
+        feeds_declared = [session.graph.as_graph_element(name) for name in row["feeds"]]
+        handles[row["handle"]] = session.partial_run_setup(fetches + targets, feeds_declared)
+        return []
+    if step.kind == "prun":
+        found: list[Any] = session.partial_run(handles[row["handle"]], fetches, feed_dict=feeds)
+        return found
+    values: list[Any] = session.run(fetches + targets, feeds)
+    return values[: len(fetches)]
+
+
+def flat(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Arrays as npz can hold them without pickling: strings as bytes, offsets and shape."""
+    stored: dict[str, Any] = {}
+    for key, array in arrays.items():
+        if array.dtype.kind not in "OSU":
+            stored[key] = array
+            continue
+        texts = [t.encode() if isinstance(t, str) else t for t in array.ravel().tolist()]
+        stored[f"{key}|str"] = np.frombuffer(b"".join(texts), np.uint8)
+        stored[f"{key}|off"] = np.cumsum([0, *map(len, texts)])
+        stored[f"{key}|shape"] = np.array(array.shape, np.int64)
+    return stored
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
