@@ -73,7 +73,7 @@ class DirectSession:
         self._edge_names = itertools.count(0)
         self._timeout_ms = options.config.operation_timeout_in_ms
         self.session_handle = f"direct_{next(_session_numbers)}"
-        self.step_events = StepEvents()
+        self.step_events = StepEvents.for_session()
         self.session_state = SessionState()
         self._functions = FunctionLibraryRuntime(self)
         self._callables = Callables(self)

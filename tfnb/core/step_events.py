@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -157,7 +158,7 @@ class StepHooks:
 IDLE_HOOKS = StepHooks()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class StepEvents:
     """A session's observers; thread safe."""
 
@@ -167,6 +168,17 @@ class StepEvents:
         default_factory=dict
     )  # guarded by _lock
     hooks: StepHooks = field(default_factory=StepHooks)
+
+    @classmethod
+    def for_session(cls) -> StepEvents:
+        """The events of a new session, which :func:`watch_sessions` tells of."""
+        events = cls()
+        with _sessions_lock:
+            _sessions.add(events)
+            watchers = list(_session_watchers)
+        for watcher in watchers:
+            watcher(events)
+        return events
 
     @property
     def observers(self) -> tuple[StepObserver, ...]:
@@ -246,3 +258,24 @@ class StepEvents:
                     self.remove(observer)
 
         return tell
+
+
+_sessions_lock = threading.Lock()
+_sessions: weakref.WeakSet[StepEvents] = weakref.WeakSet()  # guarded by _sessions_lock
+_session_watchers: list[Callable[[StepEvents], None]] = []  # guarded by _sessions_lock
+
+
+def watch_sessions(watcher: Callable[[StepEvents], None]) -> None:
+    """Calls ``watcher`` with the events of every session there is, now, and of every new one, as it is made."""
+    with _sessions_lock:
+        _session_watchers.append(watcher)
+        sessions = list(_sessions)
+    for events in sessions:
+        watcher(events)
+
+
+def unwatch_sessions(watcher: Callable[[StepEvents], None]) -> None:
+    """Takes a watcher of sessions off; observers that it added stay until they are removed."""
+    with _sessions_lock:
+        if watcher in _session_watchers:
+            _session_watchers.remove(watcher)
