@@ -1,0 +1,91 @@
+/**
+ * Builds the widget into tfnb/notebook/static/: one ES module (with the layout worker inside, as text), one stylesheet, and the
+ * hash of the sources they were built from, so that a test can tell when the built files are stale.
+ */
+
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const output = path.join(here, "..", "tfnb", "notebook", "static");
+const target = ["es2022"];
+
+async function bundle(entry, plugins = []) {
+  const result = await build({
+    entryPoints: [path.join(here, entry)],
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target,
+    charset: "utf8",
+    legalComments: "none",
+    write: false,
+    plugins,
+  });
+  return result.outputFiles[0].text;
+}
+
+/** Every file the built ones depend on, with `/` and in a fixed order; tests/notebook/test_static.py does the same. */
+async function sources() {
+  const found = ["build.mjs", "package.json", "package-lock.json"];
+  for (const folder of ["src", "style"]) {
+    for (const entry of await readdir(path.join(here, folder), {
+      recursive: true,
+      withFileTypes: true,
+    })) {
+      if (!entry.isFile()) continue;
+      const full = path.join(entry.parentPath, entry.name);
+      found.push(path.relative(here, full).split(path.sep).join("/"));
+    }
+  }
+  return found.sort();
+}
+
+async function sourceHash() {
+  const hash = createHash("sha256");
+  for (const name of await sources()) {
+    const text = (await readFile(path.join(here, name), "utf8")).replaceAll("\r\n", "\n");
+    hash.update(`${name}\0${text}\0`);
+  }
+  return hash.digest("hex");
+}
+
+async function buildTests() {
+  await build({
+    entryPoints: (await readdir(path.join(here, "tests"))).map((name) =>
+      path.join(here, "tests", name),
+    ),
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target,
+    outdir: path.join(here, "build", "tests"),
+    outExtension: { ".js": ".mjs" },
+  });
+}
+
+if (process.argv.includes("--tests")) {
+  await buildTests();
+} else {
+  const worker = await bundle("src/render/layout_worker.ts");
+  const carryWorker = {
+    name: "layout-source",
+    setup(hooks) {
+      hooks.onResolve({ filter: /^layout-source$/ }, () => ({
+        path: "layout-source",
+        namespace: "text",
+      }));
+      hooks.onLoad({ filter: /.*/, namespace: "text" }, () => ({
+        contents: worker,
+        loader: "text",
+      }));
+    },
+  };
+  await mkdir(output, { recursive: true });
+  await writeFile(path.join(output, "tfnb.js"), await bundle("src/widget/index.ts", [carryWorker]));
+  await writeFile(path.join(output, "tfnb.css"), await bundle("style/tfnb.css"));
+  await writeFile(path.join(output, "SOURCE_HASH"), `${await sourceHash()}\n`);
+}

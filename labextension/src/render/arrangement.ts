@@ -1,0 +1,288 @@
+/**
+ * Where everything is: the open scopes' layouts put together, inner ones first.
+ *
+ * One layout per open scope, remembered with the sizes of its open children as key: opening or closing a scope lays
+ * out that scope and those around it, never the rest.
+ */
+
+import type { Layouter } from "./layout_client.ts";
+import type { LayoutResult, Point } from "./layout_worker.ts";
+import { laneMetagraph, type MetaEdge, type Metagraph, metagraph } from "./metagraph.ts";
+import { CONTROL, type ItemId, ROOT, type Scene } from "./scene.ts";
+import { cutMiddle, textWidth } from "./text_measure.ts";
+
+export const HEADER = 26;
+export const PADDING = 12;
+export const DOT_PITCH = 9;
+const AUXILIARY_GAP = 30;
+const AUXILIARY_PITCH = 12;
+const MAX_LABEL = 26;
+const LABELLED_EDGES = 45;
+const EDGE_LABEL_HEIGHT = 14;
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+/** A box at its absolute place (its centre); `depth` counts the open scopes around it. */
+export interface PlacedItem extends Size {
+  item: ItemId;
+  x: number;
+  y: number;
+  depth: number;
+  isOpen: boolean;
+  isAuxiliary: boolean;
+  dots: ItemId[];
+  hasInputStub: boolean;
+  hasOutputStub: boolean;
+}
+
+export interface PlacedEdge {
+  key: string;
+  meta: MetaEdge;
+  depth: number;
+  points: Point[];
+  label: Point | null;
+  text: string;
+}
+
+export interface Arrangement extends Size {
+  items: Map<ItemId, PlacedItem>;
+  edges: PlacedEdge[];
+  lanes: { lane: number; x: number; width: number }[];
+}
+
+interface ScopeLayout extends Size {
+  key: string;
+  graph: Metagraph;
+  sizes: Map<ItemId, Size>;
+  result: LayoutResult;
+  texts: string[];
+  auxiliary: Point[];
+}
+
+export class Arranger {
+  private readonly graphs = new Map<number, Metagraph>();
+  private readonly layouts = new Map<number, ScopeLayout>();
+
+  constructor(
+    private readonly scene: Scene,
+    private readonly layouter: Layouter,
+  ) {}
+
+  graphOf(scope: number): Metagraph {
+    let graph = this.graphs.get(scope);
+    if (graph === undefined) {
+      const { scene } = this;
+      graph = scene.isLanes && scope === ROOT ? laneMetagraph(scene) : metagraph(scene, scope);
+      this.graphs.set(scope, graph);
+    }
+    return graph;
+  }
+
+  async arrange(open: ReadonlySet<number>): Promise<Arrangement> {
+    const layout = await this.layoutScope(ROOT, open);
+    const items = new Map<ItemId, PlacedItem>();
+    const edges: PlacedEdge[] = [];
+    this.place(layout, 0, 0, 0, open, items, edges);
+    return {
+      width: layout.width,
+      height: layout.height,
+      items,
+      edges,
+      lanes: layout.result.lanes.map(({ x, width }, lane) => ({ lane, x: x + PADDING, width })),
+    };
+  }
+
+  /** A closed box's size: what its texts need. */
+  closedSize(item: ItemId, dots: number): Size {
+    const { scene } = this;
+    const label = cutMiddle(scene.label(item), MAX_LABEL);
+    const dotRoom = Math.min(dots, 4) * DOT_PITCH;
+    if (scene.isScope(item)) {
+      const count = scene.size(item).toLocaleString("en");
+      const width = 30 + textWidth(label, "scope") + 8 + textWidth(count, "small") + 12 + dotRoom;
+      return { width: Math.max(84, width), height: 36 };
+    }
+    const op = scene.op(item);
+    const wide = Math.max(textWidth(label, "label"), textWidth(cutMiddle(op, MAX_LABEL), "small"));
+    return {
+      width: Math.max(44, wide + 26 + dotRoom),
+      height: showsOp(label, op) ? 34 : 24,
+    };
+  }
+
+  private async layoutScope(scope: number, open: ReadonlySet<number>): Promise<ScopeLayout> {
+    const { scene } = this;
+    const graph = this.graphOf(scope);
+    const sizes = new Map<ItemId, Size>();
+    let key = "";
+    for (const item of [...graph.items, ...graph.auxiliary]) {
+      if (scene.isScope(item) && open.has(scene.scopeOfItem(item))) {
+        const inner = await this.layoutScope(scene.scopeOfItem(item), open);
+        sizes.set(item, { width: inner.width, height: inner.height });
+        key += `${item}:${inner.width}x${inner.height};`;
+      } else {
+        sizes.set(item, this.closedSize(item, graph.embedded.get(item)?.length ?? 0));
+      }
+    }
+    const known = this.layouts.get(scope);
+    if (known !== undefined && known.key === key) return known;
+
+    const labelled = graph.edges.length <= LABELLED_EDGES;
+    const texts = graph.edges.map((edge) => (labelled ? this.edgeText(edge) : ""));
+    const isLanes = scene.isLanes && scope === ROOT;
+    const laneScopes = scene.innerScopes(ROOT);
+    const result = await this.layouter({
+      boxes: graph.items.map((item) => ({
+        id: item,
+        ...sizes.get(item)!,
+        lane: isLanes ? laneScopes.indexOf(scene.parentOf(item)) : -1,
+      })),
+      edges: graph.edges.map((edge, i) => ({
+        from: edge.from,
+        to: edge.to,
+        isBack: edge.isBack,
+        weight: edge.controls === edge.edges.length ? 1 : 3,
+        labelWidth: texts[i] ? textWidth(texts[i]!, "small") + 6 : 0,
+        labelHeight: texts[i] ? EDGE_LABEL_HEIGHT : 0,
+      })),
+      lanes: isLanes ? laneScopes.length : 0,
+    });
+    const layout = this.withFrame({ key, graph, sizes, result, texts }, scope);
+    this.layouts.set(scope, layout);
+    return layout;
+  }
+
+  /** Adds the auxiliary column, the header and the padding to a scope's layered layout. */
+  private withFrame(
+    base: Omit<ScopeLayout, "width" | "height" | "auxiliary">,
+    scope: number,
+  ): ScopeLayout {
+    const { graph, sizes, result } = base;
+    const auxiliary: Point[] = [];
+    const top = this.topOf(scope);
+    const limit = Math.max(result.height, 260);
+    let x = graph.items.length ? result.width + AUXILIARY_GAP : 0;
+    let y = 0;
+    let columnWidth = 0;
+    let bottom = result.height;
+    for (const item of graph.auxiliary) {
+      const { width, height } = sizes.get(item)!;
+      if (y > 0 && y + height > limit) {
+        x += columnWidth + AUXILIARY_PITCH;
+        y = 0;
+        columnWidth = 0;
+      }
+      auxiliary.push({ x, y: y + height / 2 });
+      columnWidth = Math.max(columnWidth, width);
+      y += height + AUXILIARY_PITCH;
+      bottom = Math.max(bottom, y - AUXILIARY_PITCH);
+    }
+    const right = graph.auxiliary.length ? x + columnWidth : result.width;
+    const title = textWidth(cutMiddle(this.scene.label(this.scene.scopeItem(scope)), 40), "scope");
+    const width = Math.max(right + 2 * PADDING, scope === ROOT ? 0 : title + 96);
+    return { ...base, auxiliary, width, height: bottom + top + PADDING };
+  }
+
+  /** What stands above a scope's content: its header, or that of the lanes. */
+  private topOf(scope: number): number {
+    return scope === ROOT && !this.scene.isLanes ? PADDING : HEADER + PADDING / 2;
+  }
+
+  private place(
+    layout: ScopeLayout,
+    left: number,
+    top: number,
+    depth: number,
+    open: ReadonlySet<number>,
+    items: Map<ItemId, PlacedItem>,
+    edges: PlacedEdge[],
+  ): void {
+    const { scene } = this;
+    const { graph, result, sizes } = layout;
+    const inner = top + this.topOf(graph.scope);
+    const content = graph.items.length
+      ? result.width
+      : Math.max(
+          0,
+          ...graph.auxiliary.map((item, i) => layout.auxiliary[i]!.x + sizes.get(item)!.width),
+        );
+    const spare = graph.auxiliary.length
+      ? 0
+      : Math.max(0, (layout.width - 2 * PADDING - content) / 2);
+    const x0 = left + PADDING + spare;
+    const put = (item: ItemId, x: number, y: number, isAuxiliary: boolean) => {
+      const { width, height } = sizes.get(item)!;
+      const isOpen = scene.isScope(item) && open.has(scene.scopeOfItem(item));
+      items.set(item, {
+        item,
+        x,
+        y,
+        width,
+        height,
+        depth,
+        isOpen,
+        isAuxiliary,
+        dots: graph.embedded.get(item) ?? [],
+        hasInputStub: graph.hasInputStub.has(item),
+        hasOutputStub: graph.hasOutputStub.has(item),
+      });
+      if (isOpen) {
+        const scope = scene.scopeOfItem(item);
+        const within = this.layouts.get(scope)!;
+        this.place(within, x - width / 2, y - height / 2, depth + 1, open, items, edges);
+      }
+    };
+    graph.items.forEach((item, i) => {
+      const { x, y } = result.centres[i]!;
+      put(item, x0 + x, inner + y, false);
+    });
+    graph.auxiliary.forEach((item, i) => {
+      const { x, y } = layout.auxiliary[i]!;
+      put(item, left + PADDING + x + sizes.get(item)!.width / 2, inner + y, true);
+    });
+    graph.edges.forEach((meta, i) => {
+      const { points, label } = result.edges[i]!;
+      const move = ({ x, y }: Point): Point => ({ x: x + x0, y: y + inner });
+      edges.push({
+        key: `${meta.from}>${meta.to}`,
+        meta,
+        depth,
+        points: points.map(move),
+        label: layout.texts[i] ? move(label) : null,
+        text: layout.texts[i] ?? "",
+      });
+    });
+  }
+
+  /** What an edge says: the shape of its one tensor, or how many tensors run along it. */
+  private edgeText(edge: MetaEdge): string {
+    const { scene } = this;
+    const tensors = edge.edges.filter((e) => scene.dstSlot[e] !== CONTROL);
+    if (tensors.length === 0) return "";
+    const sources = new Set(tensors.map((e) => `${scene.src[e]}:${scene.srcSlot[e]}`));
+    if (sources.size > 1) return `${sources.size} tensors`;
+    const e = tensors[0]!;
+    const output = scene.outputs(scene.src[e]!)[scene.srcSlot[e]!];
+    if (output === undefined) return "";
+    return compactShape(output[1]);
+  }
+}
+
+/** `(?, 28, 28)` -> `?×28×28`; a scalar and an unknown shape say nothing. */
+export function compactShape(shape: string): string {
+  if (!shape.startsWith("(")) return "";
+  return shape
+    .slice(1, -1)
+    .split(",")
+    .map((dim) => dim.trim())
+    .filter(Boolean)
+    .join("×");
+}
+
+/** The op's type is worth a second line unless the label is that type already ("MatMul_3"). */
+export function showsOp(label: string, op: string): boolean {
+  return label.replace(/_\d+$/, "").toLowerCase() !== op.toLowerCase();
+}

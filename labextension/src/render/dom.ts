@@ -1,0 +1,85 @@
+/** Builders for HTML and SVG elements.  Text goes through textContent only: names of nodes are untrusted. */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+type Attributes = Record<string, string | number>;
+
+export function html<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  className = "",
+  text?: string,
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+export function svg<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  text?: string,
+): SVGElementTagNameMap[K] {
+  const element = document.createElementNS(SVG, tag);
+  setAttributes(element, attributes);
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+export function setAttributes(element: Element, attributes: Attributes): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    element.setAttribute(name, typeof value === "number" ? round(value) : value);
+  }
+}
+
+/** A number with at most two decimals, so that paths stay short. */
+export function round(value: number): string {
+  return String(Math.round(value * 100) / 100);
+}
+
+/** A button with a line icon (24 x 24 path data) and an accessible name. */
+export function iconButton(label: string, path: string, onClick: () => void): HTMLButtonElement {
+  const button = html("button", "tfnb-button");
+  button.type = "button";
+  button.title = label;
+  button.setAttribute("aria-label", label);
+  const icon = svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" });
+  icon.append(svg("path", { d: path }));
+  button.append(icon);
+  button.addEventListener("click", onClick);
+  return button;
+}
+
+export const ICONS = {
+  zoomIn: "M12 5v14M5 12h14",
+  zoomOut: "M5 12h14",
+  fit: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
+  expand: "M7 9l5-5 5 5M7 15l5 5 5-5",
+  collapse: "M7 4l5 5 5-5M7 20l5-5 5 5",
+  close: "M6 6l12 12M18 6L6 18",
+  help: "M9.5 9a2.5 2.5 0 1 1 3.6 2.2c-.8.4-1.1.9-1.1 1.8M12 17v.2",
+} as const;
+
+/** Things to undo when a view goes away. */
+export class Disposables {
+  private readonly undo: (() => void)[] = [];
+
+  add(undo: () => void): void {
+    this.undo.push(undo);
+  }
+
+  listen<K extends keyof HTMLElementEventMap>(
+    target: HTMLElement | SVGElement,
+    type: K,
+    handler: (event: HTMLElementEventMap[K]) => void,
+    options?: AddEventListenerOptions,
+  ): void {
+    const listener = handler as EventListener;
+    target.addEventListener(type, listener, options);
+    this.add(() => target.removeEventListener(type, listener, options));
+  }
+
+  dispose(): void {
+    for (const undo of this.undo.splice(0).reverse()) undo();
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * Places the boxes of one scope; runs in a Web Worker, or, where none can be made, on the main thread.
+ *
+ * Built as a module of its own and carried inside the widget as text (layout_client.ts), so dagre is there once.
+ */
+
+import { layout as dagreLayout, Graph } from "@dagrejs/dagre";
+
+export interface LayoutRequest {
+  boxes: { id: number; width: number; height: number; lane: number }[];
+  edges: {
+    from: number;
+    to: number;
+    isBack: boolean;
+    weight: number;
+    labelWidth: number;
+    labelHeight: number;
+  }[];
+  /** The number of lanes to keep boxes in, 0 for a plain layered layout. */
+  lanes: number;
+}
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+export interface LayoutResult {
+  width: number;
+  height: number;
+  /** Centres, in the order of the request's boxes. */
+  centres: Point[];
+  /** Points of each edge from its source to its destination, and the middle for its label. */
+  edges: { points: Point[]; label: Point }[];
+  /** Left edge and width of each lane. */
+  lanes: { x: number; width: number }[];
+}
+
+const MARGIN = 4;
+const LANE_GAP = 28;
+const NODE_GAP = 14;
+const MANY_BOXES = 90;
+
+export function layout(request: LayoutRequest): LayoutResult {
+  const plain = layered(request);
+  return request.lanes > 0 ? inLanes(request, plain) : plain;
+}
+
+function layered(request: LayoutRequest): LayoutResult {
+  const isLarge = request.boxes.length > MANY_BOXES;
+  const graph = new Graph({ multigraph: true });
+  graph.setGraph({
+    rankdir: "TB",
+    nodesep: NODE_GAP,
+    edgesep: 8,
+    ranksep: 26,
+    marginx: MARGIN,
+    marginy: MARGIN,
+    ranker: isLarge ? "tight-tree" : "network-simplex",
+  });
+  for (const { id, width, height } of request.boxes) {
+    graph.setNode(String(id), { width, height });
+  }
+  request.edges.forEach((edge, index) => {
+    // An edge that closes a loop is laid out the other way round, so that the loop's body runs downwards.
+    const [from, to] = edge.isBack ? [edge.to, edge.from] : [edge.from, edge.to];
+    graph.setEdge(
+      String(from),
+      String(to),
+      {
+        weight: edge.weight,
+        minlen: 1,
+        width: edge.labelWidth,
+        height: edge.labelHeight,
+        labelpos: "c",
+      },
+      String(index),
+    );
+  });
+  dagreLayout(graph);
+  const centres = request.boxes.map(({ id }) => {
+    const { x, y } = graph.node(String(id)) as Point;
+    return { x, y };
+  });
+  const edges = request.edges.map((edge, index) => {
+    const [from, to] = edge.isBack ? [edge.to, edge.from] : [edge.from, edge.to];
+    const placed = graph.edge(String(from), String(to), String(index)) as {
+      points: Point[];
+      x?: number;
+      y?: number;
+    };
+    const points = placed.points.map(({ x, y }) => ({ x, y }));
+    if (edge.isBack) points.reverse();
+    const middle = points[Math.floor(points.length / 2)]!;
+    return { points, label: { x: placed.x ?? middle.x, y: placed.y ?? middle.y } };
+  });
+  const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
+  return { ...withinBounds(request, centres, edges, width, height), lanes: [] };
+}
+
+/** Edges may bulge out of dagre's own size; the scope's box must hold them too. */
+function withinBounds(
+  request: LayoutRequest,
+  centres: Point[],
+  edges: { points: Point[]; label: Point }[],
+  width: number,
+  height: number,
+): Omit<LayoutResult, "lanes"> {
+  let left = 0;
+  let right = Number.isFinite(width) ? width : 0;
+  request.boxes.forEach((box, i) => {
+    left = Math.min(left, centres[i]!.x - box.width / 2 - MARGIN);
+    right = Math.max(right, centres[i]!.x + box.width / 2 + MARGIN);
+  });
+  for (const { points } of edges) {
+    for (const { x } of points) {
+      left = Math.min(left, x - MARGIN);
+      right = Math.max(right, x + MARGIN);
+    }
+  }
+  const shift = ({ x, y }: Point): Point => ({ x: x - left, y });
+  return {
+    width: right - left,
+    height: Number.isFinite(height) ? height : 0,
+    centres: centres.map(shift),
+    edges: edges.map(({ points, label }) => ({ points: points.map(shift), label: shift(label) })),
+  };
+}
+
+/**
+ * Keeps the layered layout's rows, so that data flows downwards across all lanes, and gives every lane a column:
+ * within it, boxes of a row keep their order and move towards their neighbours.
+ */
+function inLanes(request: LayoutRequest, plain: LayoutResult): LayoutResult {
+  const { boxes } = request;
+  const place = new Map(boxes.map((box, i) => [box.id, i]));
+  const neighbours = boxes.map(() => [] as number[]);
+  for (const { from, to } of request.edges) {
+    const a = place.get(from)!;
+    const b = place.get(to)!;
+    if (boxes[a]!.lane !== boxes[b]!.lane) continue;
+    neighbours[a]!.push(b);
+    neighbours[b]!.push(a);
+  }
+  const x = plain.centres.map((centre) => centre.x);
+  const rows = new Map<string, number[]>();
+  boxes.forEach((box, i) => {
+    const key = `${box.lane}:${Math.round(plain.centres[i]!.y)}`;
+    rows.set(key, [...(rows.get(key) ?? []), i]);
+  });
+  const gap = (a: number, b: number) => (boxes[a]!.width + boxes[b]!.width) / 2 + NODE_GAP;
+  for (const row of rows.values()) {
+    row.sort((a, b) => x[a]! - x[b]!);
+    // Rows begin close together around the lane's middle; the order is all that is kept of the layered layout.
+    const places = [0];
+    for (let k = 1; k < row.length; k++) places.push(places[k - 1]! + gap(row[k - 1]!, row[k]!));
+    const middle = places[places.length - 1]! / 2;
+    row.forEach((i, k) => {
+      x[i] = places[k]! - middle;
+    });
+  }
+  for (let round = 0; round < 12; round++) {
+    for (const row of rows.values()) {
+      const wanted = row.map((i) => {
+        const near = neighbours[i]!;
+        return near.length ? near.reduce((sum, n) => sum + x[n]!, 0) / near.length : x[i]!;
+      });
+      spread(row, wanted, gap, x);
+    }
+  }
+  const lanes: { x: number; width: number }[] = [];
+  let left = 0;
+  for (let lane = 0; lane < request.lanes; lane++) {
+    const members = boxes.flatMap((box, i) => (box.lane === lane ? [i] : []));
+    const low = Math.min(...members.map((i) => x[i]! - boxes[i]!.width / 2));
+    const high = Math.max(...members.map((i) => x[i]! + boxes[i]!.width / 2));
+    const width = members.length ? high - low + 2 * NODE_GAP : 80;
+    for (const i of members) x[i] = x[i]! - low + left + NODE_GAP;
+    lanes.push({ x: left, width });
+    left += width + LANE_GAP;
+  }
+  const centres = plain.centres.map(({ y }, i) => ({ x: x[i]!, y }));
+  const edges = request.edges.map((edge) => straight(edge, boxes, place, centres));
+  return { width: left - LANE_GAP, height: plain.height, centres, edges, lanes };
+}
+
+/** Moves a row's boxes to the wanted places as far as their order and gaps allow. */
+function spread(
+  row: number[],
+  wanted: number[],
+  gap: (a: number, b: number) => number,
+  x: number[],
+): void {
+  const left = wanted.slice();
+  const right = wanted.slice();
+  for (let k = 1; k < row.length; k++) {
+    left[k] = Math.max(left[k]!, left[k - 1]! + gap(row[k - 1]!, row[k]!));
+  }
+  for (let k = row.length - 2; k >= 0; k--) {
+    right[k] = Math.min(right[k]!, right[k + 1]! - gap(row[k]!, row[k + 1]!));
+  }
+  row.forEach((i, k) => {
+    x[i] = (left[k]! + right[k]!) / 2;
+  });
+}
+
+function straight(
+  edge: LayoutRequest["edges"][number],
+  boxes: LayoutRequest["boxes"],
+  place: Map<number, number>,
+  centres: Point[],
+): { points: Point[]; label: Point } {
+  const a = place.get(edge.from)!;
+  const b = place.get(edge.to)!;
+  const sign = centres[b]!.y >= centres[a]!.y ? 1 : -1;
+  const from = { x: centres[a]!.x, y: centres[a]!.y + (sign * boxes[a]!.height) / 2 };
+  const to = { x: centres[b]!.x, y: centres[b]!.y - (sign * boxes[b]!.height) / 2 };
+  const bend = Math.max(10, Math.abs(to.y - from.y) / 3) * sign;
+  const points = [from, { x: from.x, y: from.y + bend }, { x: to.x, y: to.y - bend }, to];
+  return { points, label: { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 } };
+}
+
+declare const WorkerGlobalScope: (new () => object) | undefined;
+
+if (typeof WorkerGlobalScope !== "undefined" && self instanceof WorkerGlobalScope) {
+  self.onmessage = ({ data }: MessageEvent<{ ticket: number; request: LayoutRequest }>) => {
+    try {
+      self.postMessage({ ticket: data.ticket, result: layout(data.request) });
+    } catch (error) {
+      self.postMessage({ ticket: data.ticket, error: String(error) });
+    }
+  };
+}

@@ -1,0 +1,52 @@
+/** The legend: the categories that are there, with colour, shape or pattern, and count; a click dims the others. */
+
+import { html, svg } from "./dom.ts";
+import { outline } from "./glyphs.ts";
+import { CATEGORY_COUNT, type Colouring, KINDS } from "./palette.ts";
+
+export class Legend {
+  readonly element = html("div", "tfnb-legend");
+  private chosen: number | null = null;
+
+  constructor(
+    private readonly prefix: string,
+    private readonly onChoose: (category: number | null) => void,
+  ) {}
+
+  show(colouring: Colouring): void {
+    this.chosen = null;
+    const totals = colouring.total;
+    const buttons = colouring.categories.map((category, place) => {
+      const button = html("button", "tfnb-legend-entry");
+      button.type = "button";
+      button.setAttribute("aria-pressed", "false");
+      button.title = "Show these, dim the others";
+      const swatch = svg("svg", { viewBox: "-12 -7 24 14", "aria-hidden": "true" });
+      const kind = colouring.by === "kind" ? (KINDS[category.colour] ?? "other") : "other";
+      const path = outline(kind, 20, 11);
+      const group = svg("g", { class: `tfnb-cat-${category.colour % CATEGORY_COUNT}` });
+      group.append(svg("path", { class: "tfnb-shape", d: path }));
+      if (category.pattern > 0) {
+        const fill = `url(#${this.prefix}-pattern-${category.pattern})`;
+        group.append(svg("path", { class: "tfnb-hatch", d: path, fill }));
+      }
+      swatch.append(group);
+      button.append(
+        swatch,
+        html("span", "tfnb-legend-label", category.label),
+        html("span", "tfnb-legend-count", totals[place]!.toLocaleString("en")),
+      );
+      button.addEventListener("click", () => this.choose(place));
+      return button;
+    });
+    this.element.replaceChildren(...buttons);
+  }
+
+  private choose(place: number): void {
+    this.chosen = this.chosen === place ? null : place;
+    [...this.element.children].forEach((button, i) => {
+      button.setAttribute("aria-pressed", String(i === this.chosen));
+    });
+    this.onChoose(this.chosen);
+  }
+}

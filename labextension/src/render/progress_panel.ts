@@ -1,0 +1,180 @@
+/** Progress of the running step as figures and bars: one row per partition, one per loop frame. */
+
+import { html } from "./dom.ts";
+import { shortDevice } from "./palette.ts";
+
+export interface PartitionProgress {
+  device: string;
+  done: number;
+  dead: number;
+  total: number;
+  runs: number;
+  current: string;
+}
+
+export interface FrameProgress {
+  name: string;
+  device: string;
+  depth: number;
+  iteration: number;
+  live: number;
+  isDone: boolean;
+  runs: number;
+}
+
+/** The small counters that travel beside the states (tfnb/notebook/step_publisher.py). */
+export interface Counters {
+  phase: "waiting" | "running" | "done" | "failed";
+  steps: number;
+  running: number;
+  elapsed_ns: number;
+  step_ns: number;
+  runs_per_second: number;
+  partitions: PartitionProgress[];
+  frames: FrameProgress[];
+  moreFrames: number;
+  dropped: number;
+  error: string;
+}
+
+const PHASES: Record<Counters["phase"], string> = {
+  waiting: "Waiting for a step",
+  running: "Running",
+  done: "Done",
+  failed: "Failed",
+};
+
+export class ProgressPanel {
+  readonly element = html("div", "tfnb-progress");
+  private readonly phase = html("span", "tfnb-phase");
+  private readonly figures = html("div", "tfnb-figures");
+  private readonly rows = html("div", "tfnb-progress-rows");
+  private readonly frames = html("div", "tfnb-frames");
+  private readonly note = html("div", "tfnb-note");
+
+  constructor() {
+    const head = html("div", "tfnb-progress-head");
+    head.append(this.phase, this.figures);
+    this.element.append(head, this.rows, this.frames, this.note);
+    this.element.setAttribute("aria-label", "Progress");
+  }
+
+  show(counters: Counters): void {
+    const { phase } = counters;
+    this.element.dataset["phase"] = phase;
+    setText(this.phase, PHASES[phase]);
+    this.showFigures(counters);
+    match(this.rows, counters.partitions.length, partitionRow);
+    counters.partitions.forEach((partition, i) => {
+      fillPartition(this.rows.children[i] as HTMLElement, partition, phase === "running");
+    });
+    match(this.frames, counters.frames.length, frameRow);
+    counters.frames.forEach((frame, i) => {
+      fillFrame(this.frames.children[i] as HTMLElement, frame);
+    });
+    const notes = [];
+    if (counters.error) notes.push(counters.error);
+    if (counters.moreFrames > 0) notes.push(`${counters.moreFrames} more frames`);
+    if (counters.dropped > 0) {
+      notes.push(
+        `${counters.dropped.toLocaleString("en")} events not seen: the step is faster than its picture`,
+      );
+    }
+    setText(this.note, notes.join(" · "));
+    this.note.hidden = notes.length === 0;
+  }
+
+  private showFigures(counters: Counters): void {
+    const figures: [string, string][] = [
+      ["steps", counters.steps.toLocaleString("en")],
+      ["elapsed", duration(counters.elapsed_ns)],
+      ["this step", duration(counters.step_ns)],
+      ["nodes/s", Math.round(counters.runs_per_second).toLocaleString("en")],
+    ];
+    match(this.figures, figures.length, () => {
+      const figure = html("span", "tfnb-figure");
+      figure.append(html("span", "tfnb-figure-value"), html("span", "tfnb-figure-name"));
+      return figure;
+    });
+    figures.forEach(([name, value], i) => {
+      const [shown, caption] = [...this.figures.children[i]!.children];
+      setText(shown!, value);
+      setText(caption!, name);
+    });
+  }
+}
+
+function partitionRow(): HTMLElement {
+  const row = html("div", "tfnb-row");
+  const track = html("div", "tfnb-track");
+  track.setAttribute("role", "progressbar");
+  track.append(html("div", "tfnb-track-done"), html("div", "tfnb-track-dead"));
+  row.append(
+    html("span", "tfnb-row-name"),
+    track,
+    html("span", "tfnb-row-count"),
+    html("span", "tfnb-row-current"),
+  );
+  return row;
+}
+
+function fillPartition(row: HTMLElement, partition: PartitionProgress, isRunning: boolean): void {
+  const [name, track, count, current] = [...row.children] as HTMLElement[];
+  const share = (part: number) => `${partition.total ? (100 * part) / partition.total : 0}%`;
+  setText(name!, shortDevice(partition.device));
+  const [done, dead] = [...track!.children] as HTMLElement[];
+  done!.style.width = share(partition.done - partition.dead);
+  dead!.style.width = share(partition.dead);
+  track!.setAttribute("aria-valuenow", String(partition.done));
+  track!.setAttribute("aria-valuemax", String(partition.total));
+  setText(
+    count!,
+    `${partition.done.toLocaleString("en")} / ${partition.total.toLocaleString("en")}`,
+  );
+  setText(current!, isRunning ? partition.current : `${partition.runs.toLocaleString("en")} runs`);
+  current!.title = partition.current;
+}
+
+function frameRow(): HTMLElement {
+  const row = html("div", "tfnb-frame");
+  row.append(
+    html("span", "tfnb-frame-name"),
+    html("span", "tfnb-frame-iteration"),
+    html("span", "tfnb-frame-live"),
+  );
+  return row;
+}
+
+function fillFrame(row: HTMLElement, frame: FrameProgress): void {
+  const [name, iteration, live] = [...row.children] as HTMLElement[];
+  row.style.setProperty("--tfnb-depth", String(frame.depth));
+  row.dataset["done"] = String(frame.isDone);
+  setText(name!, frame.name);
+  name!.title = `${frame.name} on ${frame.device}`;
+  setText(iteration!, `iteration ${frame.iteration.toLocaleString("en")}`);
+  const flight = frame.isDone ? "done" : `${frame.live} in flight`;
+  setText(
+    live!,
+    frame.runs > 1 ? `${flight} · entered ${frame.runs.toLocaleString("en")}×` : flight,
+  );
+}
+
+/** Gives a list as many rows as it needs and keeps those it has. */
+function match(list: HTMLElement, count: number, make: () => HTMLElement): void {
+  while (list.children.length > count) list.lastElementChild!.remove();
+  while (list.children.length < count) list.append(make());
+}
+
+function setText(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Nanoseconds as a person reads them: `850 µs`, `12.4 ms`, `3.20 s`, `2:05 min`. */
+export function duration(ns: number): string {
+  if (ns < 1e3) return `${Math.round(ns)} ns`;
+  if (ns < 1e6) return `${(ns / 1e3).toFixed(0)} µs`;
+  if (ns < 1e9) return `${(ns / 1e6).toFixed(1)} ms`;
+  if (ns < 60e9) return `${(ns / 1e9).toFixed(2)} s`;
+  const seconds = Math.floor(ns / 1e9);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} min`;
+}

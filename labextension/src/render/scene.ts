@@ -1,0 +1,252 @@
+/**
+ * A scene as it comes from Python (tfnb/notebook/scene.py): nodes in drawing order, scopes as contiguous ranges
+ * of nodes, flat edges sorted by destination.  Immutable.
+ *
+ * An *item* is anything drawn as a box: node i is item i, scope s is item count + s.
+ */
+
+export type ItemId = number;
+
+export interface Site {
+  cell: number | null;
+  file: string;
+  line: number;
+  func: string;
+  text: string;
+}
+
+interface Payload {
+  version: number;
+  title: string;
+  layout?: "nested" | "lanes";
+  nodes: {
+    name: string[];
+    op: number[];
+    scope: number[];
+    requested: number[];
+    assigned: number[];
+    partition: number[];
+    attrs: number[];
+    outputs: number[];
+    site: number[];
+    reason: number[];
+  };
+  scopes: {
+    label: string[];
+    path: string[];
+    parent: number[];
+    kind: string[];
+    first: number[];
+    end: number[];
+  };
+  edges: number[];
+  partitions: string[];
+  opKinds: Record<string, string>;
+  attrSets: number[][];
+  outputSets: number[][];
+  sites: [number | null, string, number, string, string][];
+  strings: string[];
+}
+
+export const CONTROL = -1;
+export const ROOT = 0;
+const VERSION = 1;
+
+export class Scene {
+  readonly count: number;
+  readonly scopeCount: number;
+  readonly title: string;
+  readonly partitions: readonly string[];
+  readonly isLanes: boolean;
+  /** Edge e joins src[e]:srcSlot[e] to dst[e]:dstSlot[e]; slots are CONTROL for control edges. */
+  readonly src: Int32Array;
+  readonly srcSlot: Int32Array;
+  readonly dst: Int32Array;
+  readonly dstSlot: Int32Array;
+  /** Edges into node i are inStart[i] .. inStart[i + 1]; edges out of it are outEdges[outStart[i]] … */
+  readonly inStart: Int32Array;
+  readonly outStart: Int32Array;
+  readonly outEdges: Int32Array;
+  private readonly childScopes: number[][] = [];
+  private readonly childNodes: number[][] = [];
+
+  constructor(private readonly payload: Payload) {
+    if (payload.version !== VERSION) {
+      throw new Error(
+        `This scene has version ${payload.version}; version ${VERSION} is understood.`,
+      );
+    }
+    const { nodes, scopes, edges } = payload;
+    this.title = payload.title;
+    this.count = nodes.name.length;
+    this.scopeCount = scopes.label.length;
+    this.partitions = payload.partitions;
+    this.isLanes = payload.layout === "lanes";
+    const edgeCount = edges.length / 4;
+    this.src = new Int32Array(edgeCount);
+    this.srcSlot = new Int32Array(edgeCount);
+    this.dst = new Int32Array(edgeCount);
+    this.dstSlot = new Int32Array(edgeCount);
+    for (let e = 0; e < edgeCount; e++) {
+      this.src[e] = edges[4 * e]!;
+      this.srcSlot[e] = edges[4 * e + 1]!;
+      this.dst[e] = edges[4 * e + 2]!;
+      this.dstSlot[e] = edges[4 * e + 3]!;
+    }
+    this.inStart = offsets(this.dst, this.count);
+    this.outStart = offsets(this.src, this.count);
+    this.outEdges = new Int32Array(edgeCount);
+    const next = this.outStart.slice();
+    for (let e = 0; e < edgeCount; e++) this.outEdges[next[this.src[e]!]!++] = e;
+    for (let s = 0; s < this.scopeCount; s++) {
+      this.childScopes.push([]);
+      this.childNodes.push([]);
+      if (s !== ROOT) this.childScopes[scopes.parent[s]!]!.push(s);
+    }
+    nodes.scope.forEach((scope, node) => {
+      this.childNodes[scope]!.push(node);
+    });
+  }
+
+  isScope(item: ItemId): boolean {
+    return item >= this.count;
+  }
+
+  scopeItem(scope: number): ItemId {
+    return this.count + scope;
+  }
+
+  /** The number of a scope among scopes. */
+  scopeOfItem(item: ItemId): number {
+    return item - this.count;
+  }
+
+  /** The scope a box lies in, -1 for the whole graph. */
+  parentOf(item: ItemId): number {
+    return this.isScope(item)
+      ? this.payload.scopes.parent[item - this.count]!
+      : this.payload.nodes.scope[item]!;
+  }
+
+  children(scope: number): ItemId[] {
+    return [
+      ...this.childNodes[scope]!,
+      ...this.childScopes[scope]!.map((inner) => this.scopeItem(inner)),
+    ];
+  }
+
+  hasScopes(scope: number): boolean {
+    return this.childScopes[scope]!.length > 0;
+  }
+
+  innerScopes(scope: number): readonly number[] {
+    return this.childScopes[scope]!;
+  }
+
+  range(item: ItemId): [number, number] {
+    if (!this.isScope(item)) return [item, item + 1];
+    const scope = item - this.count;
+    return [this.payload.scopes.first[scope]!, this.payload.scopes.end[scope]!];
+  }
+
+  size(item: ItemId): number {
+    const [first, end] = this.range(item);
+    return end - first;
+  }
+
+  scopeKind(scope: number): string {
+    return this.payload.scopes.kind[scope]!;
+  }
+
+  name(item: ItemId): string {
+    if (!this.isScope(item)) return this.payload.nodes.name[item]!;
+    const scope = item - this.count;
+    const { path, label, kind } = this.payload.scopes;
+    return kind[scope] === "scope" ? path[scope]! || "graph" : label[scope]!;
+  }
+
+  /** What the box says: the name without what its scope says already. */
+  label(item: ItemId): string {
+    if (this.isScope(item)) return this.payload.scopes.label[item - this.count] || '""';
+    const name = this.payload.nodes.name[item]!;
+    const path = this.payload.scopes.path[this.payload.nodes.scope[item]!]!;
+    if (!path) return name;
+    if (name === path) return `(${name.slice(name.lastIndexOf("/") + 1)})`;
+    return name.startsWith(`${path}/`) ? name.slice(path.length + 1) : name;
+  }
+
+  op(node: number): string {
+    return this.text(this.payload.nodes.op[node]!);
+  }
+
+  opKind(node: number): string {
+    return this.payload.opKinds[this.payload.nodes.op[node]!] ?? "other";
+  }
+
+  requestedDevice(node: number): string {
+    return this.text(this.payload.nodes.requested[node]!);
+  }
+
+  assignedDevice(node: number): string {
+    return this.text(this.payload.nodes.assigned[node]!);
+  }
+
+  /** The device to show: where the node runs, else where the user asked it to run. */
+  device(node: number): string {
+    return this.assignedDevice(node) || this.requestedDevice(node);
+  }
+
+  partition(node: number): number {
+    return this.payload.nodes.partition[node]!;
+  }
+
+  reason(node: number): string {
+    return this.text(this.payload.nodes.reason[node]!);
+  }
+
+  attrs(node: number): [string, string][] {
+    return this.pairs(this.payload.attrSets[this.payload.nodes.attrs[node]!]!);
+  }
+
+  /** (dtype, shape) of each output. */
+  outputs(node: number): [string, string][] {
+    return this.pairs(this.payload.outputSets[this.payload.nodes.outputs[node]!]!);
+  }
+
+  site(node: number): Site | null {
+    const site = this.payload.sites[this.payload.nodes.site[node]!];
+    if (site === undefined) return null;
+    const [cell, file, line, func, text] = site;
+    return { cell, file, line, func, text };
+  }
+
+  /** NextIteration -> Merge: the edge that closes a loop. */
+  isBackEdge(edge: number): boolean {
+    return this.op(this.src[edge]!).endsWith("NextIteration");
+  }
+
+  private text(index: number): string {
+    return this.payload.strings[index]!;
+  }
+
+  private pairs(flat: number[]): [string, string][] {
+    const found: [string, string][] = [];
+    for (let i = 0; i + 1 < flat.length; i += 2) {
+      found.push([this.text(flat[i]!), this.text(flat[i + 1]!)]);
+    }
+    return found;
+  }
+}
+
+function offsets(keys: Int32Array, count: number): Int32Array {
+  const start = new Int32Array(count + 1);
+  for (const key of keys) start[key + 1]!++;
+  for (let i = 0; i < count; i++) start[i + 1]! += start[i]!;
+  return start;
+}
+
+/** Reads the deflated JSON that Scene.encode() in Python wrote. */
+export async function decodeScene(bytes: Uint8Array<ArrayBuffer>): Promise<Scene> {
+  const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Scene(JSON.parse(await new Response(inflated).text()) as Payload);
+}

@@ -1,0 +1,96 @@
+/**
+ * Live states: one byte per node, written by tfnb/notebook/step_publisher.py.
+ *
+ * The low three bits say what the node is doing, bit 3 that it ran since the last message, and the high four bits are
+ * the bit length of how often it ran in this step.
+ */
+
+import type { Arrangement } from "./arrangement.ts";
+import type { ItemPainter } from "./item_painter.ts";
+import type { ItemId, Scene } from "./scene.ts";
+
+export const STATE_NAMES = ["idle", "waiting", "running", "done", "dead", "failed"] as const;
+const STATE_BITS = 0b111;
+const RAN_BIT = 0b1000;
+const COUNT_SHIFT = 4;
+const [, , RUNNING, DONE, DEAD, FAILED] = [0, 1, 2, 3, 4, 5] as const;
+/** Beyond this many visible boxes states are painted at every other message only. */
+const MANY_BOXES = 1500;
+
+export class StatePainter {
+  private bytes: Uint8Array = new Uint8Array();
+  private readonly shown = new Map<ItemId, string>();
+  private messages = 0;
+
+  constructor(private readonly scene: Scene) {}
+
+  get isEmpty(): boolean {
+    return this.bytes.length === 0;
+  }
+
+  set(bytes: Uint8Array): void {
+    this.bytes = bytes;
+  }
+
+  stateOf(node: number): string {
+    return STATE_NAMES[(this.bytes[node] ?? 0) & STATE_BITS] ?? "idle";
+  }
+
+  /** About how often a node ran in this step: 0, 1, or the power of two below. */
+  timesOf(node: number): number {
+    const length = (this.bytes[node] ?? 0) >> COUNT_SHIFT;
+    return length === 0 ? 0 : 2 ** (length - 1);
+  }
+
+  forget(): void {
+    this.shown.clear();
+  }
+
+  paint(painter: ItemPainter, arrangement: Arrangement, isLast = false): void {
+    if (this.bytes.length !== this.scene.count) return;
+    this.messages++;
+    if (!isLast && arrangement.items.size > MANY_BOXES && this.messages % 2 === 0) return;
+    for (const [item, placed] of arrangement.items) {
+      const group = painter.element(item);
+      if (group === undefined || placed.isOpen) continue;
+      if (this.scene.isScope(item)) this.paintScope(item, group);
+      else this.paintNode(item, group);
+    }
+  }
+
+  private paintNode(node: number, group: SVGGElement): void {
+    const byte = this.bytes[node]!;
+    const state = STATE_NAMES[byte & STATE_BITS] ?? "idle";
+    const look = byte & RAN_BIT ? `${state} ran` : state;
+    if (this.shown.get(node) === look) return;
+    this.shown.set(node, look);
+    group.dataset["state"] = state;
+    group.classList.toggle("tfnb-ran", (byte & RAN_BIT) !== 0);
+  }
+
+  private paintScope(item: ItemId, group: SVGGElement): void {
+    const [first, end] = this.scene.range(item);
+    const tally = [0, 0, 0, 0, 0, 0, 0, 0];
+    let ran = 0;
+    for (let i = first; i < end; i++) {
+      const byte = this.bytes[i]!;
+      tally[byte & STATE_BITS]!++;
+      if (byte & RAN_BIT) ran++;
+    }
+    const taking = end - first - tally[0]!;
+    const finished = tally[DONE]! + tally[DEAD]!;
+    let state = "waiting";
+    if (taking === 0) state = "idle";
+    else if (tally[FAILED]! > 0) state = "failed";
+    else if (tally[RUNNING]! > 0) state = "running";
+    else if (finished === taking) state = tally[DONE] === 0 ? "dead" : "done";
+    const share = taking === 0 ? 0 : finished / taking;
+    const look = `${state}${Math.round(share * 100)}${ran > 0}`;
+    if (this.shown.get(item) === look) return;
+    this.shown.set(item, look);
+    group.dataset["state"] = state;
+    group.classList.toggle("tfnb-ran", ran > 0);
+    const bar = group.querySelector<SVGRectElement>(".tfnb-bar");
+    bar?.style.setProperty("--tfnb-share", share.toFixed(3));
+  }
+}

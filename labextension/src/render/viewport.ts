@@ -1,0 +1,189 @@
+/** Pan and zoom: drag moves, Ctrl + wheel (or pinch) zooms, a plain wheel stays the notebook's own scrolling. */
+
+import { Disposables, round, svg } from "./dom.ts";
+
+export const MIN_SCALE = 0.35;
+const SMALLEST_SCALE = 0.08;
+const MAX_SCALE = 2.5;
+const FIT_MAX_SCALE = 1.15;
+const WHEEL_RATE = 0.0022;
+const DRAG_START = 4;
+
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export class Viewport {
+  readonly svg = svg("svg", { class: "tfnb-canvas" });
+  readonly content = svg("g", { class: "tfnb-content" });
+  private readonly undo = new Disposables();
+  private scale = 1;
+  private x = 0;
+  private y = 0;
+  private size = { width: 600, height: 400 };
+  /** What fit() shows: the whole drawing. */
+  bounds: Box = { x: 0, y: 0, width: 1, height: 1 };
+  private hasMoved = false;
+  /** How much of the right side a card covers; what is revealed is brought out from under it. */
+  coveredRight = 0;
+  startsLeft = false;
+
+  constructor(private readonly onResize: () => void) {
+    this.svg.append(this.content);
+    this.undo.listen(this.svg, "wheel", (event) => this.wheel(event), { passive: false });
+    this.undo.listen(this.svg, "pointerdown", (event) => this.drag(event));
+    const observer = new ResizeObserver(() => this.measure());
+    observer.observe(this.svg);
+    this.undo.add(() => observer.disconnect());
+  }
+
+  dispose(): void {
+    this.undo.dispose();
+  }
+
+  get currentScale(): number {
+    return this.scale;
+  }
+
+  /** True once the user has moved or zoomed: then a resize keeps the place instead of fitting again. */
+  get isUsersOwn(): boolean {
+    return this.hasMoved;
+  }
+
+  fit(box: Box = this.bounds, animate = true, minScale = MIN_SCALE): void {
+    const margin = 14;
+    const { width, height } = this.size;
+    const wanted = Math.min(
+      (width - 2 * margin) / box.width,
+      (height - 2 * margin) / box.height,
+      FIT_MAX_SCALE,
+    );
+    this.scale = Math.max(wanted, minScale);
+    const [w, h] = [box.width * this.scale, box.height * this.scale];
+    // What does not fit at the smallest legible scale shows its beginning: the top, and the middle of the width, or,
+    // where there are lanes, the first.
+    const left = this.startsLeft && w > width - 2 * margin ? margin : (width - w) / 2;
+    this.x = left - box.x * this.scale;
+    this.y = (h > height - 2 * margin ? margin : (height - h) / 2) - box.y * this.scale;
+    this.hasMoved = false;
+    this.apply(animate);
+  }
+
+  zoom(factor: number): void {
+    this.zoomAt(this.size.width / 2, this.size.height / 2, factor, true);
+  }
+
+  pan(dx: number, dy: number): void {
+    this.x += dx;
+    this.y += dy;
+    this.hasMoved = true;
+    this.apply(false);
+  }
+
+  /** Moves so little that a box becomes visible, zooming out only if it is larger than the view. */
+  reveal(box: Box): void {
+    const margin = 24;
+    const { height } = this.size;
+    const width = Math.max(this.size.width - this.coveredRight, 200);
+    const need = Math.min((width - 2 * margin) / box.width, (height - 2 * margin) / box.height);
+    if (need < this.scale) this.scale = Math.max(need, Math.min(MIN_SCALE, this.scale));
+    const left = box.x * this.scale + this.x;
+    const top = box.y * this.scale + this.y;
+    const right = left + box.width * this.scale;
+    const bottom = top + box.height * this.scale;
+    if (right > width - margin) this.x -= right - (width - margin);
+    if (bottom > height - margin) this.y -= bottom - (height - margin);
+    const newLeft = box.x * this.scale + this.x;
+    const newTop = box.y * this.scale + this.y;
+    if (newLeft < margin) this.x += margin - newLeft;
+    if (newTop < margin) this.y += margin - newTop;
+    this.hasMoved = true;
+    this.apply(true);
+  }
+
+  /** Moves the drawing so that what was at `before` is where it was on the screen, now being at `after`. */
+  hold(before: { x: number; y: number }, after: { x: number; y: number }): void {
+    this.x += (before.x - after.x) * this.scale;
+    this.y += (before.y - after.y) * this.scale;
+    this.apply(true);
+  }
+
+  private measure(): void {
+    const { clientWidth, clientHeight } = this.svg;
+    if (!clientWidth || !clientHeight) return;
+    const isFirst = this.size.width === 600 && this.size.height === 400;
+    if (clientWidth === this.size.width && clientHeight === this.size.height && !isFirst) return;
+    this.size = { width: clientWidth, height: clientHeight };
+    this.svg.setAttribute("viewBox", `0 0 ${clientWidth} ${clientHeight}`);
+    this.onResize();
+  }
+
+  private wheel(event: WheelEvent): void {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const box = this.svg.getBoundingClientRect();
+    const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
+    const step = Math.max(-120, Math.min(120, event.deltaY * lines));
+    this.zoomAt(
+      event.clientX - box.left,
+      event.clientY - box.top,
+      Math.exp(-step * WHEEL_RATE),
+      false,
+    );
+  }
+
+  private zoomAt(x: number, y: number, factor: number, animate: boolean): void {
+    const scale = Math.min(MAX_SCALE, Math.max(SMALLEST_SCALE, this.scale * factor));
+    this.x = x - ((x - this.x) * scale) / this.scale;
+    this.y = y - ((y - this.y) * scale) / this.scale;
+    this.scale = scale;
+    this.hasMoved = true;
+    this.apply(animate);
+  }
+
+  private drag(event: PointerEvent): void {
+    if (event.button !== 0) return;
+    const start = { x: event.clientX, y: event.clientY };
+    let last = start;
+    let isDragging = false;
+    const { svg: canvas } = this;
+    const move = (now: PointerEvent) => {
+      if (!isDragging && Math.hypot(now.clientX - start.x, now.clientY - start.y) < DRAG_START)
+        return;
+      if (!isDragging) canvas.setPointerCapture(event.pointerId);
+      isDragging = true;
+      canvas.classList.add("tfnb-dragging");
+      this.pan(now.clientX - last.x, now.clientY - last.y);
+      last = { x: now.clientX, y: now.clientY };
+    };
+    const stop = () => {
+      canvas.removeEventListener("pointermove", move);
+      canvas.removeEventListener("pointerup", stop);
+      canvas.removeEventListener("pointercancel", stop);
+      canvas.classList.remove("tfnb-dragging");
+      // The click that ends a drag selects nothing.
+      if (isDragging) {
+        canvas.addEventListener("click", swallow, { capture: true, once: true });
+        setTimeout(() => canvas.removeEventListener("click", swallow, { capture: true }), 0);
+      }
+    };
+    canvas.addEventListener("pointermove", move);
+    canvas.addEventListener("pointerup", stop);
+    canvas.addEventListener("pointercancel", stop);
+  }
+
+  private apply(animate: boolean): void {
+    this.content.classList.toggle("tfnb-glide", animate);
+    this.content.style.transform = `translate(${round(this.x)}px, ${round(this.y)}px) scale(${this.scale.toFixed(4)})`;
+    this.svg.dataset["zoom"] = this.scale < 0.55 ? "far" : "near";
+  }
+}
+
+function swallow(event: Event): void {
+  event.stopPropagation();
+  event.preventDefault();
+}

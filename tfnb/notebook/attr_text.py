@@ -1,0 +1,63 @@
+"""Short texts for attr values, dtypes and shapes, as info cards and tables show them.
+
+Large values are cut: a constant's text is its dtype and shape and the first few numbers, and a tensor whose message is
+large is not decoded at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+MAX_TEXT = 160
+MAX_ITEMS = 8
+MAX_DECODED_BYTES = 4096
+
+
+def cut(text: str, limit: int = MAX_TEXT) -> str:
+    """Shortens a text to ``limit`` characters, saying how many are left out.
+
+    >>> cut("abcdefghij", 4)
+    'abcd… (6 more)'
+    """
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}… ({len(text) - limit:,} more)"
+
+
+def shape_text(dims: Sequence[int | None] | None) -> str:
+    """A shape as TensorFlow's users write it: ``(?, 3)``, ``()`` for a scalar, ``<unknown>``.
+
+    >>> shape_text((None, 3)), shape_text((5,)), shape_text(None)
+    ('(?, 3)', '(5,)', '<unknown>')
+    """
+    if dims is None:
+        return "<unknown>"
+    parts = ["?" if dim is None or dim < 0 else str(dim) for dim in dims]
+    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def list_text(parts: Iterable[str]) -> str:
+    """A bracketed list with at most ``MAX_ITEMS`` parts shown."""
+    shown = list(parts)
+    tail = [f"… ({len(shown) - MAX_ITEMS:,} more)"] if len(shown) > MAX_ITEMS else []
+    return f"[{', '.join([*shown[:MAX_ITEMS], *tail])}]"
+
+
+def bytes_text(value: bytes) -> str:
+    """Bytes as the text they most likely are, else as a literal."""
+    try:
+        return cut(value.decode("utf-8"))
+    except UnicodeDecodeError:
+        return cut(repr(value[: MAX_TEXT * 2]))
+
+
+def array_text(array: np.ndarray[Any, Any]) -> str:
+    """The first numbers of an array, in one line."""
+    flat = array.reshape(-1)[:MAX_ITEMS]
+    values = [bytes_text(v) if isinstance(v, bytes) else str(v) for v in flat.tolist()]
+    if array.ndim == 0:
+        return cut(values[0])
+    return cut(f"[{', '.join(values)}{', …' if array.size > MAX_ITEMS else ''}]")

@@ -1,0 +1,116 @@
+"""The kind of an op, which a picture shows by shape and colour."""
+
+from __future__ import annotations
+
+KINDS = ("input", "constant", "state", "math", "array", "control", "transfer", "other")
+
+_CONTROL = frozenset(
+    "Switch RefSwitch Merge RefMerge Enter RefEnter Exit RefExit NextIteration RefNextIteration LoopCond "
+    "ControlTrigger NoOp Abort If StatelessIf While StatelessWhile Case StatelessCase PartitionedCall "
+    "StatefulPartitionedCall SymbolicGradient RemoteCall For Assert".split()
+)
+_TRANSFER = frozenset("_Send _Recv _HostSend _HostRecv _Retval _DeviceRetval".split())
+_INPUT = frozenset(
+    "Placeholder PlaceholderV2 PlaceholderWithDefault _Arg _DeviceArg IteratorGetNext ReadFile WholeFileReader "
+    "ImmutableConst RestoreV2 Restore".split()
+)
+_CONSTANT = frozenset("Const HostConst".split())
+_STATE_STARTS = (
+    "Variable",
+    "VarHandle",
+    "VarIsInitialized",
+    "ReadVariable",
+    "Assign",
+    "Apply",
+    "ResourceApply",
+    "ResourceSparse",
+    "ResourceScatter",
+    "ResourceGather",
+    "Scatter",
+    "SparseApply",
+    "TensorArray",
+    "Stack",
+    "Queue",
+    "FIFOQueue",
+    "PaddingFIFOQueue",
+    "RandomShuffleQueue",
+    "PriorityQueue",
+    "Barrier",
+    "HashTable",
+    "MutableHashTable",
+    "LookupTable",
+    "InitializeTable",
+    "Iterator",
+    "MakeIterator",
+    "Stage",
+    "Unstage",
+    "Mutex",
+    "CountUpTo",
+    "TemporaryVariable",
+    "DestroyTemporaryVariable",
+    "IsVariableInitialized",
+    "Save",
+    "ShardedFilename",
+    "MergeV2Checkpoints",
+    "AccumulatorApply",
+    "ConditionalAccumulator",
+)
+_ARRAY = frozenset(
+    "Identity IdentityN RefIdentity Reshape ExpandDims Squeeze Transpose ConjugateTranspose Concat ConcatV2 ConcatOffset "
+    "Split SplitV Pack Unpack Slice StridedSlice StridedSliceGrad Gather GatherV2 GatherNd ScatterNd Pad PadV2 MirrorPad "
+    "MirrorPadGrad Tile Fill ZerosLike OnesLike Shape ShapeN Size Rank Range Reverse ReverseV2 ReverseSequence Where "
+    "OneHot Cast Bitcast InvertPermutation Unique UniqueWithCounts DynamicPartition DynamicStitch ParallelDynamicStitch "
+    "BroadcastTo BroadcastArgs BroadcastGradientArgs MatrixDiag MatrixDiagPart MatrixBandPart MatrixSetDiag Diag "
+    "DiagPart SpaceToDepth DepthToSpace SpaceToBatch SpaceToBatchND BatchToSpace BatchToSpaceND StopGradient "
+    "PreventGradient Snapshot DeepCopy Copy CopyHost ListDiff ExtractImagePatches Roll Empty EmptyTensorList "
+    "TensorListStack TensorListReserve TensorListSetItem TensorListGetItem TensorListPushBack TensorListPopBack "
+    "TensorListFromTensor Select SelectV2 LinSpace EditDistance SparseToDense EnsureShape".split()
+)
+_OTHER_STARTS = (
+    "Print",
+    "Summary",
+    "Debug",
+    "PyFunc",
+    "EagerPyFunc",
+    "Decode",
+    "Encode",
+    "Parse",
+    "String",
+    "Substr",
+    "AsString",
+    "Regex",
+    "WriteFile",
+    "ScalarSummary",
+    "HistogramSummary",
+    "ImageSummary",
+    "MergeSummary",
+    "TensorSummary",
+    "AudioSummary",
+    "Reader",
+    "TFRecord",
+    "_Feed",
+    "_Fetch",
+)
+
+
+def op_kind(op: str) -> str:
+    """The kind of an op's type; an op nobody knows is ``"math"``, as most are.
+
+    >>> op_kind("MatMul"), op_kind("Const"), op_kind("Switch"), op_kind("AssignAdd")
+    ('math', 'constant', 'control', 'state')
+    """
+    if op in _CONSTANT:
+        return "constant"
+    if op in _INPUT:
+        return "input"
+    if op in _CONTROL:
+        return "control"
+    if op in _TRANSFER:
+        return "transfer"
+    if op in _ARRAY:
+        return "array"
+    if op.startswith(_STATE_STARTS):
+        return "state"
+    if op.startswith(_OTHER_STARTS) or not op:
+        return "other"
+    return "math"

@@ -1,0 +1,369 @@
+"""A scene: what a picture of a dataflow graph needs, and nothing of the graph itself.
+
+A :class:`SceneNode` is a plain description of one node, so a scene can be made from the graph a user builds, from a
+file, or from what the runtime reports of a signature.  :func:`build_scene` puts the nodes under their name scopes,
+splits crowded scopes (``scene_grouping.py``) and orders the nodes so that **every scope is one contiguous range**:
+states of a scope are then sums over a range, here and in the browser.
+
+A scene is immutable once built.  It is sent as columns with a table of strings, deflated, because a graph of 10,000
+nodes repeats a few hundred texts; ``labextension/src/render/scene.ts`` reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfnb.notebook.op_kinds import op_kind
+from tfnb.notebook.scene_grouping import Item, split_crowded
+
+CONTROL = -1
+MAX_DEPTH = 48  # a hostile name may hold a million slashes
+PAYLOAD_VERSION = 1
+MAX_TRANSFERS_IN_SIGHT = 32
+TRANSFERS = frozenset(("_Send", "_Recv", "_HostSend", "_HostRecv"))
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where in the user's code a node was made."""
+
+    cell: int | None
+    file: str
+    line: int
+    function: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SceneNode:
+    """One node as a picture and its info card need it; every text is plain, unescaped text.
+
+    ``inputs`` are (index of the source node, its output slot); control inputs have slot :data:`CONTROL`.
+    """
+
+    name: str
+    op: str
+    inputs: tuple[tuple[int, int], ...] = ()
+    requested_device: str = ""
+    assigned_device: str = ""
+    partition: int = -1
+    attrs: tuple[tuple[str, str], ...] = ()
+    outputs: tuple[tuple[str, str], ...] = ()  # (dtype, shape)
+    site: Site | None = None
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Scope:
+    """A box that can be opened: a name scope, or a group made because a scope was crowded.
+
+    It holds the nodes ``first <= i < end`` of the scene, in its own or in its inner scopes.
+    """
+
+    label: str
+    path: str  # the name scope this is, or lies in
+    parent: int
+    kind: str = "scope"  # or "names" (a common prefix), "chunk" (a stretch of the data flow), "lane"
+    first: int = 0
+    end: int = 0
+    scopes: list[int] = field(default_factory=list)
+    nodes: list[int] = field(default_factory=list)  # direct children
+
+    @property
+    def size(self) -> int:
+        """The number of nodes inside, at any depth."""
+        return self.end - self.first
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Nodes in drawing order, their scopes (0 is the whole graph) and flat edges.
+
+    ``order[i]`` is the index that node ``i`` had in the description it was built from.
+    """
+
+    title: str
+    nodes: tuple[SceneNode, ...]
+    order: tuple[int, ...]
+    scopes: tuple[Scope, ...]
+    scope_of: tuple[int, ...]
+    edges: tuple[tuple[int, int, int, int], ...]  # source, output slot, destination, input slot
+    partitions: tuple[str, ...] = ()
+    is_lanes: bool = False
+
+    def position(self) -> dict[int, int]:
+        """Maps a description's index to the node's place in this scene."""
+        return {old: new for new, old in enumerate(self.order)}
+
+    def label(self, node: int) -> str:
+        """The part of a node's name that its scope does not say already."""
+        name = self.nodes[node].name
+        path = self.scopes[self.scope_of[node]].path
+        if not path:
+            return name
+        if name == path:
+            return f"({name.rpartition('/')[2]})"
+        return name[len(path) + 1 :]
+
+    def encode(self) -> bytes:
+        """The scene for the browser: deflated JSON."""
+        text = json.dumps(self.payload(), ensure_ascii=False, separators=(",", ":"))
+        return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+
+    def payload(self) -> dict[str, Any]:
+        """The scene as columns of small integers and one table of strings."""
+        strings = _Interned()
+        text = strings.index
+        attr_sets, output_sets, sites = _Interned(), _Interned(), _Interned()
+        nodes = self.nodes
+        kinds = {text(op): op_kind(op) for op in dict.fromkeys(node.op for node in nodes)}
+        columns = {
+            "name": [node.name for node in nodes],
+            "op": [text(node.op) for node in nodes],
+            "scope": list(self.scope_of),
+            "requested": [text(node.requested_device) for node in nodes],
+            "assigned": [text(node.assigned_device) for node in nodes],
+            "partition": [node.partition for node in nodes],
+            "attrs": [attr_sets.index(tuple(map(text, _flat(n.attrs)))) for n in nodes],
+            "outputs": [output_sets.index(tuple(map(text, _flat(n.outputs)))) for n in nodes],
+            "site": [-1 if node.site is None else sites.index(node.site) for node in nodes],
+            "reason": [text(node.reason) for node in nodes],
+        }
+        return {
+            "version": PAYLOAD_VERSION,
+            "title": self.title,
+            "layout": "lanes" if self.is_lanes else "nested",
+            "nodes": columns,
+            "scopes": {
+                "label": [scope.label for scope in self.scopes],
+                "path": [scope.path for scope in self.scopes],
+                "parent": [scope.parent for scope in self.scopes],
+                "kind": [scope.kind for scope in self.scopes],
+                "first": [scope.first for scope in self.scopes],
+                "end": [scope.end for scope in self.scopes],
+            },
+            "edges": [number for edge in self.edges for number in edge],
+            "partitions": list(self.partitions),
+            "opKinds": kinds,
+            "attrSets": attr_sets.values,
+            "outputSets": output_sets.values,
+            "sites": [[s.cell, s.file, s.line, s.function, s.text] for s in sites.values],
+            "strings": strings.values,
+        }
+
+
+def build_scene(
+    description: Sequence[SceneNode],
+    title: str = "",
+    partitions: Sequence[str] = (),
+    in_lanes: bool = False,
+) -> Scene:
+    """Puts described nodes under their scopes; O(nodes + edges) but for crowded scopes' sorting.
+
+    With ``in_lanes`` every partition has a scope of its own around all others, and nodes that send or receive, unless
+    they are many, stand directly in it, so that what passes between devices is seen with every other scope closed.
+    """
+    tree = _ScopeTree(description, partitions if in_lanes else ())
+    tree.split_crowded_scopes()
+    order, scopes, scope_of = tree.in_contiguous_ranges()
+    place = {old: new for new, old in enumerate(order)}
+    edges = tuple(
+        (place[source], slot, place[old], CONTROL if slot == CONTROL else number)
+        for old in order
+        for number, (source, slot) in enumerate(description[old].inputs)
+        if source in place
+    )
+    return Scene(
+        title=title,
+        nodes=tuple(description[old] for old in order),
+        order=tuple(order),
+        scopes=tuple(scopes),
+        scope_of=tuple(scope_of),
+        edges=edges,
+        partitions=tuple(partitions),
+        is_lanes=in_lanes,
+    )
+
+
+class _ScopeTree:
+    """Scopes while they are being built; node indices are the description's."""
+
+    def __init__(self, description: Sequence[SceneNode], lanes: Sequence[str]) -> None:
+        self._description = description
+        self.scopes = [Scope(label="", path="", parent=-1)]
+        # A scope's key is its lane (-1 without lanes) and its path.
+        self._by_key = {(-1, ""): 0}
+        for lane, device in enumerate(lanes):
+            self._by_key[lane, ""] = self._add(Scope(device, "", parent=0, kind="lane"))
+        transfers = sum(node.op in TRANSFERS for node in description)
+        self._in_lanes = bool(lanes)
+        self._keep_transfers_in_sight = self._in_lanes and transfers <= MAX_TRANSFERS_IN_SIGHT
+        scope_paths = self._paths_that_are_scopes()
+        self._home = [self._home_of(node, scope_paths) for node in description]
+        for index, home in enumerate(self._home):
+            self.scopes[home].nodes.append(index)
+
+    def _paths_that_are_scopes(self) -> set[str]:
+        paths: set[str] = set()
+        for node in self._description:
+            if self._keep_transfers_in_sight and node.op in TRANSFERS:
+                continue
+            path = _parent_path(node.name)
+            while path and path not in paths:
+                paths.add(path)
+                path = path.rpartition("/")[0]
+        return paths
+
+    def _home_of(self, node: SceneNode, scope_paths: set[str]) -> int:
+        lane = node.partition if self._in_lanes else -1
+        if self._keep_transfers_in_sight and node.op in TRANSFERS:
+            return self._scope_at(lane, "")
+        # A node named like a scope ("loss" beside "loss/sum") is shown inside it.
+        path = node.name if node.name in scope_paths else _parent_path(node.name)
+        return self._scope_at(lane, path)
+
+    def _scope_at(self, lane: int, path: str) -> int:
+        missing = []
+        while (lane, path) not in self._by_key:
+            missing.append(path)
+            path = path.rpartition("/")[0]
+        parent = self._by_key[lane, path]
+        for path in reversed(missing):
+            parent = self._add(Scope(label=path.rpartition("/")[2], path=path, parent=parent))
+            self._by_key[lane, path] = parent
+        return parent
+
+    def _add(self, scope: Scope) -> int:
+        self.scopes.append(scope)
+        index = len(self.scopes) - 1
+        self.scopes[scope.parent].scopes.append(index)
+        return index
+
+    def split_crowded_scopes(self) -> None:
+        """Puts a level of groups into every scope with too many children."""
+        for index in range(len(self.scopes)):
+            self._split(index)
+
+    def _split(self, index: int) -> None:
+        scope = self.scopes[index]
+        strip = len(scope.path) + 1 if scope.path else 0
+        items = [
+            Item(
+                label=self._description[n].name[strip:] or scope.label,
+                weight=1,
+                is_scope=False,
+                ref=n,
+            )
+            for n in scope.nodes
+        ]
+        items += [
+            Item(label=self.scopes[s].label, weight=1, is_scope=True, ref=s) for s in scope.scopes
+        ]
+        groups = split_crowded(items, lambda: self._edges_between(scope))
+        if groups is None:
+            return
+        scope.nodes, scope.scopes = [], []
+        for group in groups:
+            if len(group.items) == 1:
+                self._adopt(index, group.items[0])
+                continue
+            inner = self._add(
+                Scope(label=group.label, path=scope.path, parent=index, kind=group.kind)
+            )
+            for item in group.items:
+                self._adopt(inner, item)
+            self._split(inner)
+
+    def _adopt(self, parent: int, item: Item) -> None:
+        if item.is_scope:
+            self.scopes[item.ref].parent = parent
+            self.scopes[parent].scopes.append(item.ref)
+        else:
+            self._home[item.ref] = parent
+            self.scopes[parent].nodes.append(item.ref)
+
+    def _edges_between(self, scope: Scope) -> list[tuple[int, int]]:
+        """Edges among a scope's children, by their place in the list of its items."""
+        child_of: dict[int, int] = {}
+        for place, node in enumerate(scope.nodes):
+            child_of[node] = place
+        for place, inner in enumerate(scope.scopes, start=len(scope.nodes)):
+            for node in self._nodes_within(inner):
+                child_of[node] = place
+        pairs = {
+            (child_of[source], to)
+            for node, to in child_of.items()
+            for source, _ in self._description[node].inputs
+            if child_of.get(source, to) != to and not self._closes_a_loop(source)
+        }
+        return sorted(pairs)
+
+    def _closes_a_loop(self, source: int) -> bool:
+        return self._description[source].op in ("NextIteration", "RefNextIteration")
+
+    def _nodes_within(self, scope: int) -> Iterable[int]:
+        stack = [scope]
+        while stack:
+            inner = self.scopes[stack.pop()]
+            yield from inner.nodes
+            stack.extend(inner.scopes)
+
+    def in_contiguous_ranges(self) -> tuple[list[int], list[Scope], list[int]]:
+        """Numbers scopes and nodes depth first; returns node order, scopes, and each node's scope."""
+        order: list[int] = []
+        scopes: list[Scope] = []
+        scope_of: list[int] = []
+        renumbered: dict[int, int] = {}
+        # (scope, True) means: everything inside has been numbered, so its range ends here.
+        stack: list[tuple[int, bool]] = [(0, False)]
+        while stack:
+            old, done = stack.pop()
+            if done:
+                scopes[renumbered[old]].end = len(order)
+                continue
+            source = self.scopes[old]
+            new = renumbered[old] = len(scopes)
+            parent = renumbered.get(source.parent, -1)
+            scope = Scope(source.label, source.path, parent, source.kind, first=len(order))
+            scopes.append(scope)
+            if parent >= 0:
+                scopes[parent].scopes.append(new)
+            for node in source.nodes:
+                scope.nodes.append(len(order))
+                order.append(node)
+                scope_of.append(new)
+            stack.append((old, True))
+            stack.extend((inner, False) for inner in reversed(source.scopes))
+        return order, scopes, scope_of
+
+
+def _parent_path(name: str) -> str:
+    """The scope a name lies in; what is deeper than MAX_DEPTH stays in the last part."""
+    path = name.rpartition("/")[0]
+    if path.count("/") < MAX_DEPTH:
+        return path
+    return "/".join(name.split("/", MAX_DEPTH)[:MAX_DEPTH])
+
+
+def _flat(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    return [text for pair in pairs for text in pair]
+
+
+class _Interned:
+    """Each different value once, in order of appearance."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._index: dict[Any, int] = {}
+
+    def index(self, value: Any) -> int:
+        """The place of ``value``, which is appended if it is new."""
+        place = self._index.get(value)
+        if place is None:
+            place = self._index[value] = len(self.values)
+            self.values.append(value)
+        return place

@@ -1,0 +1,3 @@
+"""One file per view: the graph, placement, partitions, progress."""
+
+from __future__ import annotations
