@@ -5,8 +5,9 @@ Run it in an environment with TensorFlow::
     python scripts/oracle/make_cases.py            # all, into tests/cases/own
     python scripts/oracle/make_cases.py while cond  # those whose name contains a word
 
-Each builder gets TensorFlow's module and a fresh graph, and returns steps: ``run(fetches, feeds, targets)``.
-TensorFlow runs them with graph optimisation off; what it answers, a value or an error class, is stored.
+Each builder gets TensorFlow's module and a fresh graph, and returns steps: ``run(fetches, feeds,
+targets)``. TensorFlow runs them with graph optimisation off; what it answers, a value or an error
+class, is stored.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow.compat.v1 as tf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 OWN = Path(__file__).parents[2] / "tests" / "cases" / "own"
 BUILDERS: dict[str, Callable[[], Any]] = {}
@@ -294,6 +297,7 @@ def two_devices() -> Any:
 @case
 def loop_over_two_devices() -> Any:
     """A loop whose body lives on another device than its condition."""
+
     def body(i: Any, x: Any) -> Any:
         with tf.device("/cpu:1"):
             x = x * 1.5 + 1.0

@@ -1,24 +1,27 @@
 """Replays stored cases: a graph, what to feed and fetch step by step, and what TensorFlow answered.
 
-A case is a folder with ``case.json``, a graph file, ``inputs.npz`` and ``expected.npz``.  ``case.json`` holds the graph's
-file and format, the session's configuration, and a list of steps: ``run`` (feeds, fetches, targets, expected arrays or
-error class), ``extend``, ``prun_setup``, ``prun``, ``spawn``/``join`` (a thread that keeps running targets), ``close``,
-``closed_run``, ``list_devices``.  Strings are stored flat, as bytes, offsets and shape.
+A case is a folder with ``case.json``, a graph file, ``inputs.npz`` and ``expected.npz``.
+``case.json`` holds the graph's file and format, the session's configuration, and a list of steps:
+``run`` (feeds, fetches, targets, expected arrays or error class), ``extend``, ``prun_setup``,
+``prun``, ``spawn``/``join`` (a thread that keeps running targets), ``close``, ``closed_run``,
+``list_devices``.  Strings are stored flat, as bytes, offsets and shape.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tfnb as tf
 from tfnb.core import op_registry
 from tfnb.proto import saved_model_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 
 class Mismatch(AssertionError):
@@ -89,7 +92,7 @@ def load_arrays(path: Path) -> dict[str, Any]:
 
 def generated_array(spec: Mapping[str, Any]) -> Any:
     """An input described by how to make it, so that large inputs need no file."""
-    random = np.random.RandomState(spec.get("seed", 0))  # noqa: NPY002 - the cases name this generator
+    random = np.random.RandomState(spec.get("seed", 0))
     shape, kind = tuple(spec["shape"]), spec["gen"]
     if kind == "normal":
         array = random.standard_normal(shape) * spec.get("scale", 1.0) + spec.get("offset", 0.0)

@@ -1,6 +1,7 @@
 """Whole graphs against TensorFlow's stored answers: the project's own set, and others where a folder holds them.
 
-``TFNB_CASES`` names a folder of further cases; without it, ``shared/cases`` beside the checkout is taken if it is there.
+``TFNB_CASES`` names a folder of further cases; without it, ``shared/cases`` beside the checkout is
+taken if it is there.
 """
 
 from __future__ import annotations

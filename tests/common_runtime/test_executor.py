@@ -66,7 +66,7 @@ def test_values_flow_from_arguments_to_results():
 
 
 def test_a_graph_without_control_flow_runs_by_schedule_and_by_counts_alike():
-    """x -> Add(x, x) -> Mul(sum, x): both ways of running give the same value."""
+    """X -> Add(x, x) -> Mul(sum, x): both ways of running give the same value."""
     builder = GraphBuilder()
     x = builder.arg("x")
     total = builder.node("sum", "Add", x, x, T=INT)
@@ -82,8 +82,8 @@ def test_a_graph_without_control_flow_runs_by_schedule_and_by_counts_alike():
 def test_switch_kills_the_side_not_taken(pred, expected):
     r"""x, p -> Switch; the dead side's Add does not run.
 
-        x -> Switch -> (false) Add -> fetch0
-                   \-> (true)  Add -> fetch1
+    x -> Switch -> (false) Add -> fetch0
+               \-> (true)  Add -> fetch1
     """
     builder = GraphBuilder()
     x, p = builder.arg("x"), builder.arg("p", dtypes.bool)
@@ -95,7 +95,7 @@ def test_switch_kills_the_side_not_taken(pred, expected):
 
 @pytest.mark.parametrize(("pred", "value", "index"), [(True, 6, 1), (False, 5, 0)])
 def test_merge_takes_the_live_input_and_says_which(pred, value, index):
-    """x -> Switch -> (identity | add one) -> Merge."""
+    """X -> Switch -> (identity | add one) -> Merge."""
     builder = GraphBuilder()
     x, one, p = builder.arg("x"), builder.arg("one"), builder.arg("p", dtypes.bool)
     switch = builder.node("switch", "Switch", x, p, T=INT)
@@ -113,8 +113,8 @@ def test_merge_is_dead_only_when_all_its_inputs_are():
     switch = builder.node("switch", "Switch", x, p, T=INT)
     merge = builder.node("merge", "Merge", (switch, 1), (switch, 1), T=INT, N=2)
     builder.fetch(merge)
-    assert [None] == builder.run(1, np.bool_(False))
-    assert [1] == run_executor(builder.executor(), (1, np.bool_(True)), 1)
+    assert builder.run(1, np.bool_(False)) == [None]
+    assert run_executor(builder.executor(), (1, np.bool_(True)), 1) == [1]
 
 
 def test_control_trigger_is_never_dead():
@@ -125,7 +125,7 @@ def test_control_trigger_is_never_dead():
     builder.node("pivot", "Identity", (switch, 1), T=INT)
     builder.node("trigger", "ControlTrigger", "^pivot")
     builder.fetch(builder.node("sum", "Add", x, x, "^trigger", T=INT))
-    assert [6] == builder.run(3, np.bool_(False))
+    assert builder.run(3, np.bool_(False)) == [6]
 
 
 def test_a_dead_control_input_makes_a_node_dead():
@@ -135,7 +135,7 @@ def test_a_dead_control_input_makes_a_node_dead():
     switch = builder.node("switch", "Switch", x, p, T=INT)
     builder.node("pivot", "Identity", (switch, 1), T=INT)
     builder.fetch(builder.node("sum", "Add", x, x, "^pivot", T=INT))
-    assert [None] == builder.run(3, np.bool_(False))
+    assert builder.run(3, np.bool_(False)) == [None]
 
 
 def test_a_control_edge_out_of_a_switch_is_live():
@@ -144,18 +144,18 @@ def test_a_control_edge_out_of_a_switch_is_live():
     x, p = builder.arg("x"), builder.arg("p", dtypes.bool)
     builder.node("switch", "Switch", x, p, T=INT)
     builder.fetch(builder.node("sum", "Add", x, x, "^switch", T=INT))
-    assert [6] == builder.run(3, np.bool_(False))
+    assert builder.run(3, np.bool_(False)) == [6]
 
 
 @pytest.mark.parametrize("parallel", [1, 2, 10])
 def test_a_loop_counts_to_its_limit(parallel):
-    """while i < 10: i += 1, whatever the window of parallel iterations."""
-    assert [10] == counting_graph(parallel).run(0, 10, 1)
+    """While i < 10: i += 1, whatever the window of parallel iterations."""
+    assert counting_graph(parallel).run(0, 10, 1) == [10]
 
 
 def test_a_loop_whose_condition_is_false_at_once_gives_its_start():
-    """while i < 3 from 7."""
-    assert [7] == counting_graph().run(7, 3, 1)
+    """While i < 3 from 7."""
+    assert counting_graph().run(7, 3, 1) == [7]
 
 
 def test_the_condition_runs_once_more_than_the_body():
@@ -166,11 +166,11 @@ def test_the_condition_runs_once_more_than_the_body():
     recorder = Recorder()
     builder.run(0, 10, 1, observer=recorder)
     count = [node for node, _, _ in recorder.live].count
-    assert (11, 10, 1) == (
+    assert (
         count(ids["loop/merge"]),
         count(ids["loop/add"]),
         count(ids["loop/exit"]),
-    )
+    ) == (11, 10, 1)
 
 
 @pytest.mark.parametrize("parallel", [1, 3])
@@ -184,7 +184,7 @@ def test_no_more_iterations_live_than_parallel_iterations(parallel):
 
 
 def test_an_inner_loop_gets_a_new_frame_for_every_outer_iteration():
-    """for i in range(n): for j in range(i, n) -- n frames under one outer frame."""
+    """For i in range(n): for j in range(i, n) -- n frames under one outer frame."""
     builder = GraphBuilder()
     one, n, zero = builder.arg("one"), builder.arg("n"), builder.arg("zero")
     frame = {"T": INT, "frame_name": b"outer", "parallel_iterations": 10}
@@ -197,11 +197,13 @@ def test_an_inner_loop_gets_a_new_frame_for_every_outer_iteration():
     inner = builder.counting_loop((switch, 1), limit, step, name="inner")
     # i + 1, computed from the inner loop's result so that it must have run: n - (n - (i + 1))
     more = builder.node("more", "Add", (switch, 1), step, T=INT)
-    after = builder.node("after", "Sub", inner, builder.node("left", "Sub", inner, more, T=INT), T=INT)
+    after = builder.node(
+        "after", "Sub", inner, builder.node("left", "Sub", inner, more, T=INT), T=INT
+    )
     builder.connect(builder.node("next", "NextIteration", after, T=INT), merge, 1)
     builder.fetch(builder.node("exit", "Exit", (switch, 0), T=INT))
     recorder = Recorder()
-    assert [4] == builder.run(1, 4, 0, observer=recorder)
+    assert builder.run(1, 4, 0, observer=recorder) == [4]
     assert [(parent, iteration) for _, parent, iteration in recorder.frames[1:]] == [
         (1, 0),
         (1, 1),
@@ -220,25 +222,25 @@ def test_a_loop_on_the_untaken_side_is_dead_without_waiting_for_its_back_edge():
     loop = builder.counting_loop((switch, 1), limit, one)
     builder.fetch(builder.node("merge", "Merge", (switch, 0), loop, T=INT, N=2))
     immutable = builder.executor()
-    assert [9] == run_executor(immutable, (2, 9, 1, np.bool_(True)), 1)
-    assert [2] == run_executor(immutable, (2, 9, 1, np.bool_(False)), 1)
+    assert run_executor(immutable, (2, 9, 1, np.bool_(True)), 1) == [9]
+    assert run_executor(immutable, (2, 9, 1, np.bool_(False)), 1) == [2]
 
 
 def test_ten_thousand_iterations_keep_no_iteration_alive():
     """A long loop ends with every iteration's state gone."""
     recorder = Recorder()
-    assert [2000] == counting_graph().run(0, 2000, 1, observer=recorder)
+    assert counting_graph().run(0, 2000, 1, observer=recorder) == [2000]
     assert recorder.alive == 0
 
 
 def test_a_failing_kernel_names_its_node_and_ends_the_step():
-    """x // 0 in the second iteration fails the whole step with TensorFlow's class."""
+    """X // 0 in the second iteration fails the whole step with TensorFlow's class."""
     builder = GraphBuilder()
     x, y = builder.arg("x"), builder.arg("y")
     builder.fetch(builder.node("quotient", "FloorDiv", x, y, T=INT))
     with pytest.raises(errors.InvalidArgumentError, match="Integer division by zero") as caught:
         builder.run(1, 0)
-    assert "quotient" == caught.value.node_name
+    assert caught.value.node_name == "quotient"
 
 
 def test_a_step_that_is_asked_to_end_ends_between_two_nodes():
@@ -290,4 +292,4 @@ def test_an_observer_that_raises_is_dropped_and_the_step_goes_on():
             """Raises."""
             raise RuntimeError("viewer")
 
-    assert [3] == counting_graph().run(0, 3, 1, observer=Broken())
+    assert counting_graph().run(0, 3, 1, observer=Broken()) == [3]

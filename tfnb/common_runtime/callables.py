@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tfnb.common_runtime.executors_and_keys import view
 from tfnb.core import errors
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tfnb.common_runtime.direct_session import DirectSession
     from tfnb.common_runtime.executors_and_keys import ExecutorsAndKeys
     from tfnb.proto import config_pb2
@@ -36,18 +38,20 @@ class Callables:
         """Prepares a signature.
 
         Raises:
-          UnimplementedError: tensors are spliced or kept in device memory.
+          UnimplementedError: tensors are kept in device memory.
           OpError: the graph cannot be pruned, placed or partitioned.
         """
-        if options.tensor_connection:
-            raise errors.unimplemented("Callables with a tensor_connection are not supported.")
         if options.feed_devices or options.fetch_devices:
             raise errors.unimplemented(
                 "feeding/fetching from GPU devices is not yet supported for callables."
             )
-        prepared = self._session.prepare(
-            tuple(options.feed), tuple(options.fetch), tuple(options.target)
-        )
+        signature = (tuple(options.feed), tuple(options.fetch), tuple(options.target))
+        connections = [(c.from_tensor, c.to_tensor) for c in options.tensor_connection]
+        if connections:
+            executors = self._session.create_executors(*signature, connections=connections)
+            prepared = view(executors, signature)
+        else:
+            prepared = self._session.prepare(*signature)
         run_options = options.run_options if options.HasField("run_options") else None
         with self._lock:
             handle = next(self._handles)
@@ -66,7 +70,9 @@ class Callables:
         found = self._callables.get(handle)
         if found is None:
             if 0 <= handle < self._num_made:
-                raise errors.invalid_argument("Attempted to run callable after handle was released.")
+                raise errors.invalid_argument(
+                    "Attempted to run callable after handle was released."
+                )
             raise errors.invalid_argument(f"No such callable handle: {handle}")
         wanted = len(found.prepared.feeds)
         if len(feed_values) != wanted:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core.resource_mgr import ResourceMgr
 
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
 @dataclass(slots=True, frozen=True)
@@ -30,7 +31,8 @@ class Device:
       device_type: ``CPU`` or ``GPU``.
       index: position among the session's devices of this type.
       xp: the array module its kernels compute with.
-      priority: nodes without a wish go to the device type with the highest priority that can run them.
+      priority: nodes without a wish go to the device type with the highest priority that can run
+        them.
       resource_manager: variables, queues and tables that live here.
     """
 

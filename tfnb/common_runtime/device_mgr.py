@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.cpu_device import CpuDevice
-from tfnb.common_runtime.device import Device, DeviceAttributes
 from tfnb.core import array_module, errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tfnb.common_runtime.device import Device, DeviceAttributes
 
 _PREFIX = "/job:localhost/replica:0/task:0"
 
@@ -81,5 +85,3 @@ def make_local_devices(device_count: Mapping[str, int], visible_gpus: str = "") 
         for index in range(max(1, device_count.get("CPU", 1)))
     ]
     return devices
-
-

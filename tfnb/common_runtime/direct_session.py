@@ -3,12 +3,13 @@
 State of a :class:`DirectSession`:
 
 * fixed: devices, configuration, the step events;
-* grown under ``_lock``: the graph (in ``GraphExecutionState``), the executors by signature, the kernels that
-  keep state (``_kernels``, by node name, for the session's life);
+* grown under ``_lock``: the graph (in ``GraphExecutionState``), the executors by signature, the
+  kernels that keep state (``_kernels``, by node name, for the session's life);
 * changing: the steps in flight (``_active``), each of which belongs to the thread that runs it.
 
-``run`` is ``prepare`` (signature to executors, cached) and ``run_prepared`` (one step).
-Corresponds to TensorFlow's ``direct_session.cc``.  It differs in that the calling thread itself drives the step.
+``run`` is ``prepare`` (signature to executors, cached) and ``run_prepared`` (one step). Corresponds
+to TensorFlow's ``direct_session.cc``.  It differs in that the calling thread itself drives the
+step.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
@@ -44,11 +44,13 @@ from tfnb.common_runtime.step_stats_collector import RunRecorder
 from tfnb.core import errors
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
 from tfnb.core.resource_mgr import RefCell
-from tfnb.core.step_events import StepEvents, StepHooks
+from tfnb.core.step_events import StepEvents
 from tfnb.graph.function_library import FunctionDefinition
 from tfnb.graph.graph_partition import partition
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from tfnb.common_runtime.device import Device, DeviceAttributes
     from tfnb.common_runtime.session_factory import SessionOptions
     from tfnb.graph.graph import Graph, Node
@@ -79,7 +81,8 @@ class DirectSession:
         self._callables = Callables(self)
         self._partial_runs = PartialRuns(self)
 
-    # -- the graph -----------------------------------------------------------------------------------
+    # -- the graph
+    # -----------------------------------------------------------------------------------
 
     def create(self, graph_def: graph_pb2.GraphDef) -> None:
         """Gives the session its graph; a graph without nodes is ignored.
@@ -106,7 +109,8 @@ class DirectSession:
             self._state.extend(graph_def)
             self._was_created = True
 
-    # -- running -------------------------------------------------------------------------------------
+    # -- running
+    # -------------------------------------------------------------------------------------
 
     def run(
         self,
@@ -147,7 +151,11 @@ class DirectSession:
         if found is not None:
             return found
         # The slow path: the same names in another order, or twice, share one set of executors.
-        canonical = (_sorted(feeds, "feed"), tuple(sorted(set(fetches))), tuple(sorted(set(targets))))
+        canonical = (
+            _sorted(feeds, "feed"),
+            tuple(sorted(set(fetches))),
+            tuple(sorted(set(targets))),
+        )
         if not self._was_created:
             raise errors.invalid_argument("Session was not created with a graph before Run()!")
         known = self._executors.get(canonical)
@@ -253,7 +261,8 @@ class DirectSession:
             run_state.call_frame,
         )
 
-    # -- callables and partial runs ------------------------------------------------------------------
+    # -- callables and partial runs
+    # ------------------------------------------------------------------
 
     def make_callable(self, options: config_pb2.CallableOptions) -> int:
         """Prepares a signature under a handle."""
@@ -292,7 +301,8 @@ class DirectSession:
         self._check_open()
         return self._partial_runs.run(handle, feeds, fetches)
 
-    # -- devices, life -------------------------------------------------------------------------------
+    # -- devices, life
+    # -------------------------------------------------------------------------------
 
     @property
     def device_mgr(self) -> DeviceMgr:
@@ -346,7 +356,8 @@ class DirectSession:
         if self._closed:
             raise errors.cancelled("Session has been closed.")
 
-    # -- making executors ----------------------------------------------------------------------------
+    # -- making executors
+    # ----------------------------------------------------------------------------
 
     def create_executors(
         self,
@@ -355,10 +366,18 @@ class DirectSession:
         targets: tuple[str, ...],
         *,
         is_partial_run: bool = False,
+        connections: Sequence[tuple[str, str]] = (),
     ) -> Executors:
-        """Prunes, places, partitions and prepares a signature."""
+        """Prunes, places, partitions and prepares a signature.
+
+        ``connections`` are pairs (from, to): consumers of tensor ``to`` get ``from`` instead.
+        """
         client_graph = self._state.build_graph(
-            feeds, fetches, targets, use_function_convention=not is_partial_run
+            feeds,
+            fetches,
+            targets,
+            use_function_convention=not is_partial_run,
+            connections=connections,
         )
         partitions = partition(client_graph.graph, self._device_mgr.devices, self._edge_names)
         items = []

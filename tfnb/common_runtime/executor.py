@@ -1,19 +1,20 @@
 """The executor: takes a ready node, runs its kernel, hands the outputs on.
 
-This is the reference: it defines what a step means.  ``ExecutorState.process`` is the tagged-token loop
-of TensorFlow's ``executor.cc`` (prepare inputs, compute, propagate outputs, node done) in one body, because a
-method call per phase costs more than most kernels.  ``run_schedule`` is the same for a partition without control
-flow and without waiting: there is nothing to count, so its nodes run in a fixed order.
+This is the reference: it defines what a step means.  ``ExecutorState.process`` is the tagged-token
+loop of TensorFlow's ``executor.cc`` (prepare inputs, compute, propagate outputs, node done) in one
+body, because a method call per phase costs more than most kernels.  ``run_schedule`` is the same
+for a partition without control flow and without waiting: there is nothing to count, so its nodes
+run in a fixed order.
 
-A step is driven by the thread that asked for it.  It runs each partition until nothing is ready, then takes
-answers of asynchronous kernels from the inbox, and sleeps only when every partition waits.  So a blocked
-dequeue holds no thread, partitions cannot deadlock on each other, and an interrupt lands between two nodes.
+A step is driven by the thread that asked for it.  It runs each partition until nothing is ready,
+then takes answers of asynchronous kernels from the inbox, and sleeps only when every partition
+waits.  So a blocked dequeue holds no thread, partitions cannot deadlock on each other, and an
+interrupt lands between two nodes.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,8 @@ from tfnb.core import errors
 from tfnb.core.op_kernel import OpKernelContext, StepContext
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tfnb.common_runtime.run_state import RunState
 
 _POSITIONS = [np.int32(position) for position in range(64)]
@@ -99,7 +102,8 @@ class ExecutorState:
                     iteration.number,
                     perf_counter_ns(),
                 )
-            # --- dead: nothing runs, everything behind is dead, except that transfers pass the news on
+            # --- dead: nothing runs, everything behind is dead, except that transfers pass the news
+            # on
             if is_dead and not item.is_transfer:
                 outputs = ()
             else:
@@ -158,9 +162,7 @@ class ExecutorState:
             else:
                 self._cross_frames(item, is_dead, iteration, outputs)
 
-    def finish_async(
-        self, tagged: tuple[NodeItem, IterationState, bool], outputs: Any
-    ) -> None:
+    def finish_async(self, tagged: tuple[NodeItem, IterationState, bool], outputs: Any) -> None:
         """Goes on after an asynchronous kernel has answered; called by the driving thread.
 
         Raises:
@@ -185,7 +187,8 @@ class ExecutorState:
         self.propagator.activate(item, is_dead, iteration, _as_outputs(item, outputs))
         self.propagator.node_done(iteration)
 
-    # -- phases that are rare ------------------------------------------------------------------------
+    # -- phases that are rare
+    # ------------------------------------------------------------------------
 
     def _cross_frames(
         self, item: NodeItem, is_dead: bool, iteration: IterationState, outputs: Any
@@ -300,9 +303,7 @@ def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
 def end_step(run_state: RunState, error: BaseException) -> None:
     """Cancels whatever waits inside the step and returns when all of it has answered."""
     run_state.abort(
-        errors.cancelled("Step was interrupted.")
-        if isinstance(error, KeyboardInterrupt)
-        else error
+        errors.cancelled("Step was interrupted.") if isinstance(error, KeyboardInterrupt) else error
     )
     while run_state.num_waiting:
         while run_state.inbox:

@@ -49,7 +49,8 @@ class ExecutorsAndKeys:
 
     Attributes:
       feed_order: position of each executor argument among the caller's feeds; None: the same order.
-      fetch_order: position of each of the caller's fetches among the executors' results; None: the same.
+      fetch_order: position of each of the caller's fetches among the executors' results; None: the
+        same.
     """
 
     executors: Executors

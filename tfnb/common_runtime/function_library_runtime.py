@@ -1,15 +1,14 @@
 """Calls functions of the graph's library.
 
-A function is instantiated once per (name, attributes, device): its body becomes a graph, is placed, partitioned
-and prepared like a signature.  A call is a step inside the caller's step: its own call frame and rendezvous, the
-same resources, the same end.  The calling thread runs it.
+A function is instantiated once per (name, attributes, device): its body becomes a graph, is placed,
+partitioned and prepared like a signature.  A call is a step inside the caller's step: its own call
+frame and rendezvous, the same resources, the same end.  The calling thread runs it.
 """
 
 from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,8 @@ from tfnb.graph.function_library import FunctionDefinition
 from tfnb.graph.graph_partition import partition
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from tfnb.common_runtime.device import Device
     from tfnb.common_runtime.direct_session import DirectSession
     from tfnb.common_runtime.run_state import RunState

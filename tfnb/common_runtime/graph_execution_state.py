@@ -1,14 +1,14 @@
 """The session's graph: what was created and extended, placed, and cut down to what a run needs.
 
-The full graph only grows.  Its nodes are placed when first needed, all of them, so that a node that fits
-nowhere is found even if this run does not need it; with ``place_pruned_graph`` only what the run needs is placed.
-A placement, once made, stays.  Corresponds to TensorFlow's ``graph_execution_state.cc``.
+The full graph only grows.  Its nodes are placed when first needed, all of them, so that a node that
+fits nowhere is found even if this run does not need it; with ``place_pruned_graph`` only what the
+run needs is placed. A placement, once made, stays.  Corresponds to TensorFlow's
+``graph_execution_state.cc``.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ from tfnb.graph import subgraph
 from tfnb.graph.graph_constructor import graph_from_graph_def
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from tfnb.common_runtime.device_mgr import DeviceMgr
     from tfnb.core.dtypes import DType
     from tfnb.graph.graph import Graph
@@ -67,11 +69,13 @@ class GraphExecutionState:
         targets: Sequence[str],
         *,
         use_function_convention: bool = True,
+        connections: Sequence[tuple[str, str]] = (),
     ) -> ClientGraph:
         """The graph that one signature runs.
 
         Raises:
-          InvalidArgumentError, NotFoundError: a feed, fetch or target does not fit, or a node has no place.
+          InvalidArgumentError, NotFoundError: a feed, fetch or target does not fit, or a node has
+          no place.
         """
         with self._lock:
             if self._graph is None:
@@ -86,6 +90,7 @@ class GraphExecutionState:
                 targets,
                 self._device_mgr.host.name,
                 use_function_convention,
+                connections=connections,
             )
             graph = rewritten.graph
             if pruned:

@@ -45,11 +45,32 @@ INTO_PARENT: Final = 2
 INTO_NEXT: Final = 3
 
 _PASSING: Final = frozenset(
-    "Enter RefEnter Exit RefExit NextIteration RefNextIteration LoopCond Identity RefIdentity".split()
+    [
+        "Enter",
+        "RefEnter",
+        "Exit",
+        "RefExit",
+        "NextIteration",
+        "RefNextIteration",
+        "LoopCond",
+        "Identity",
+        "RefIdentity",
+    ]
 )
 _CONTROL_FLOW: Final = frozenset(
-    "Switch RefSwitch _SwitchN Merge RefMerge Enter RefEnter Exit RefExit NextIteration "
-    "RefNextIteration".split()
+    [
+        "Switch",
+        "RefSwitch",
+        "_SwitchN",
+        "Merge",
+        "RefMerge",
+        "Enter",
+        "RefEnter",
+        "Exit",
+        "RefExit",
+        "NextIteration",
+        "RefNextIteration",
+    ]
 )
 
 
@@ -139,8 +160,8 @@ class ImmutableExecutorState:
       items: every node in the order of ``node_names`` of the partition's view.
       roots: nodes without inputs; a step starts with them.
       frames: by name; "" is the root frame.
-      schedule: all items in a topological order where the graph has no control flow and nothing waits,
-        else None. Such a partition runs without counts, frames and dead bits.
+      schedule: all items in a topological order where the graph has no control flow and nothing
+        waits, else None. Such a partition runs without counts, frames and dead bits.
     """
 
     device: Device
@@ -168,7 +189,7 @@ def initialize(
       NotFoundError: an op has no kernel for the device.
     """
     flow = build_control_flow_info(graph)
-    nodes = [node for node in graph.op_nodes()]
+    nodes = list(graph.op_nodes())
     frames: dict[str, FrameInfo] = {"": FrameInfo("", 0)}
     items: dict[int, NodeItem] = {}
     for position, node in enumerate(nodes):

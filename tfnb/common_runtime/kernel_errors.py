@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
 from tfnb.core.errors import OpError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def annotate(
@@ -14,8 +16,8 @@ def annotate(
 ) -> BaseException:
     """The error as TensorFlow's class, with the node it came from.
 
-    An ``OpError`` keeps its class and text.  Anything else a kernel raises becomes one: memory that ran out is
-    ResourceExhausted, values NumPy refuses are InvalidArgument, the rest is Internal.
+    An ``OpError`` keeps its class and text.  Anything else a kernel raises becomes one: memory that
+    ran out is ResourceExhausted, values NumPy refuses are InvalidArgument, the rest is Internal.
     """
     if not isinstance(error, OpError):
         if not isinstance(error, Exception):
@@ -30,6 +32,7 @@ def annotate(
 def _as_op_error(error: Exception, inputs: Sequence[Any]) -> OpError:
     forms = ", ".join(_form(value) for value in inputs)
     text = f"{type(error).__name__}: {error} (inputs: {forms or 'none'})"
+    found: OpError
     if isinstance(error, MemoryError):
         found = errors.resource_exhausted(f"OOM when allocating a tensor: {text}")
     elif isinstance(error, ValueError | TypeError | IndexError | OverflowError):

@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,8 @@ from tfnb.core.resource_mgr import RefCell
 from tfnb.graph.tensor_id import parse_tensor_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from tfnb.common_runtime.direct_session import DirectSession
     from tfnb.common_runtime.executors_and_keys import Executors
 
@@ -73,9 +74,7 @@ class PartialRuns:
         handle = f"{';'.join(feeds)}->{';'.join(fetches)}/{';'.join(targets)}/{next(self._numbers)}"
         hooks = run_state.hooks
         if hooks.step_started is not None:
-            hooks.step_started(
-                run_state.step_id, executors.signature_id, time.perf_counter_ns()
-            )
+            hooks.step_started(run_state.step_id, executors.signature_id, time.perf_counter_ns())
         run = _PartialRun(
             run_state, states, executors, dict.fromkeys(feeds, False), dict.fromkeys(fetches, False)
         )
@@ -89,8 +88,9 @@ class PartialRuns:
         """Feeds and fetches a part.
 
         Raises:
-          InvalidArgumentError: the handle is not (or no longer) known, a feed or fetch was not declared or
-            was used before, a fetch needs a feed that is missing; the handle stays usable then.
+          InvalidArgumentError: the handle is not (or no longer) known, a feed or fetch was not
+            declared or was used before, a fetch needs a feed that is missing; the handle stays
+            usable then.
           DeadlineExceededError: a fetch took longer than ``operation_timeout_in_ms``.
           OpError: the step failed; the handle ends.
         """
@@ -101,13 +101,17 @@ class PartialRuns:
             _check_unused(feeds, run.fed, "feed", "fed")
             _check_unused(fetches, run.fetched, "fetch", "fetched")
             self._check_computable(run, set(feeds), fetches)
-            results = self._guarded(handle, run, lambda: self._go_on(run, feeds, fetches))
+            results: list[Any] = self._guarded(
+                handle, run, lambda: self._go_on(run, feeds, fetches)
+            )
             if all(run.fed.values()) and all(run.fetched.values()):
                 self._guarded(handle, run, lambda: self._finish(run))
                 self._end(handle, run, None)
             return results
 
-    def _go_on(self, run: _PartialRun, feeds: Mapping[str, Any], fetches: Sequence[str]) -> list[Any]:
+    def _go_on(
+        self, run: _PartialRun, feeds: Mapping[str, Any], fetches: Sequence[str]
+    ) -> list[Any]:
         run_state, rendezvous = run.run_state, run.run_state.rendezvous
         for name, value in feeds.items():
             rendezvous.send(self._key(name), value)

@@ -2,17 +2,18 @@
 
 Words, after TensorFlow's ``propagator_state.h``:
 
-* A *frame* is one run of a loop; the step itself is the root frame.  A child frame is identified by its parent
-  frame, the parent's iteration and the frame's name, so an inner loop gets a new frame for every outer iteration.
-* An *iteration* of a frame holds, for each node of the frame, how many inputs are still missing and how many
-  came dead, and the input values that arrived.
-* An iteration is *done* when none of its nodes is outstanding, no child frame of it lives, and the iteration
-  before it is done (iteration 0: when all Enters of the frame have arrived).
+* A *frame* is one run of a loop; the step itself is the root frame.  A child frame is identified by
+  its parent frame, the parent's iteration and the frame's name, so an inner loop gets a new frame
+  for every outer iteration.
+* An *iteration* of a frame holds, for each node of the frame, how many inputs are still missing and
+  how many came dead, and the input values that arrived.
+* An iteration is *done* when none of its nodes is outstanding, no child frame of it lives, and the
+  iteration before it is done (iteration 0: when all Enters of the frame have arrived).
 * A frame is done when all its Enters have arrived and no iteration is left.
 
-At most ``parallel_iterations`` iterations of a frame live at a time; a NextIteration that would begin one more
-is put off into ``next_iteration_roots``.  Deadness never enters the next iteration, and a dead Exit is kept back
-until the frame ends, because only the last iteration's Exits decide.
+At most ``parallel_iterations`` iterations of a frame live at a time; a NextIteration that would
+begin one more is put off into ``next_iteration_roots``.  Deadness never enters the next iteration,
+and a dead Exit is kept back until the frame ends, because only the last iteration's Exits decide.
 
 A partition's frames are touched by one thread at a time: the one that runs the step.
 """
@@ -78,7 +79,11 @@ class FrameState:
     )
 
     def __init__(
-        self, id: int, info: FrameInfo, parent: FrameState | None, parent_iteration: IterationState | None
+        self,
+        id: int,
+        info: FrameInfo,
+        parent: FrameState | None,
+        parent_iteration: IterationState | None,
     ) -> None:
         self.id = id
         self.info = info
@@ -128,15 +133,16 @@ class PropagatorState:
         self._num_frames = 1
         self.root = FrameState(0, frames_by_name[""], None, None)
 
-    # -- from a finished node to the nodes behind it -------------------------------------------------
+    # -- from a finished node to the nodes behind it
+    # -------------------------------------------------
 
     def activate(
         self, item: NodeItem, is_dead: bool, iteration: IterationState, outputs: Any
     ) -> None:
         """Delivers ``item``'s outputs into ``iteration``; ready nodes go to the queue.
 
-        ``outputs`` is a sequence by output number, ``None`` standing for no value; it is not looked at
-        when ``is_dead``.
+        ``outputs`` is a sequence by output number, ``None`` standing for no value; it is not looked
+        at when ``is_dead``.
         """
         pending, inputs, ready = iteration.pending, iteration.inputs, self.ready
         for output, dst, slot in item.data_edges:
@@ -220,7 +226,8 @@ class PropagatorState:
             self._increment_iteration(frame)
         self.activate(item, False, frame.iterations[iteration.number + 1], outputs)
 
-    # -- the ends of iterations and frames -----------------------------------------------------------
+    # -- the ends of iterations and frames
+    # -----------------------------------------------------------
 
     def node_done(self, iteration: IterationState) -> None:
         """Counts one finished node; ends its iteration and frame where that was the last."""
@@ -272,7 +279,8 @@ class PropagatorState:
         if self.hooks.frame_done is not None:
             self.hooks.frame_done(self.step_id, self.partition, frame.id, perf_counter_ns())
 
-    # -- their beginnings ----------------------------------------------------------------------------
+    # -- their beginnings
+    # ----------------------------------------------------------------------------
 
     def _find_or_create_child(self, item: NodeItem, iteration: IterationState) -> FrameState:
         parent = iteration.frame

@@ -1,8 +1,8 @@
 """One step while it runs: its error, its inbox, its way out.
 
-``RunState`` belongs to one step.  The thread that called ``run`` drives all partitions of the step in turn;
-other threads (a queue that got an element, a timer, ``close``) never touch a partition.  They leave a message
-in ``inbox`` and set ``wake``, or set ``stop``.
+``RunState`` belongs to one step.  The thread that called ``run`` drives all partitions of the step
+in turn; other threads (a queue that got an element, a timer, ``close``) never touch a partition.
+They leave a message in ``inbox`` and set ``wake``, or set ``stop``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import errors
 from tfnb.core.cancellation import CancellationManager
 from tfnb.core.rendezvous import Rendezvous
 from tfnb.core.resource_mgr import ResourceMgr
@@ -41,7 +40,8 @@ class RunState:
     """The changing state of one step.
 
     Attributes:
-      stop: the error that the step is to end with, set by whoever wants it to end; read between nodes.
+      stop: the error that the step is to end with, set by whoever wants it to end; read between
+        nodes.
       inbox: (executor, tagged node, outputs or exception) from asynchronous kernels.
       num_waiting: asynchronous kernels that have not answered; touched by the driving thread only.
     """

@@ -1,19 +1,21 @@
 """Which kind of session serves a target.
 
-Factories register under a name and say by ``accepts_options`` whether a target is theirs.  Exactly one must
-accept.  Corresponds to TensorFlow's ``session_factory.cc``.
+Factories register under a name and say by ``accepts_options`` whether a target is theirs.  Exactly
+one must accept.  Corresponds to TensorFlow's ``session_factory.cc``.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.core import errors
 from tfnb.proto import config_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _log = logging.getLogger("tfnb")
 

@@ -1,13 +1,13 @@
 """RunMetadata of one step: which nodes ran when, and the partition graphs.
 
-``StepStatsCollector`` is an ordinary observer that lives for one step; so what a trace shows comes through
-the same door as what the notebook shows.
+``StepStatsCollector`` is an ordinary observer that lives for one step; so what a trace shows comes
+through the same door as what the notebook shows.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core.step_events import StepEvents, StepHooks, StepObserver
 from tfnb.graph.graph_constructor import graph_to_graph_def
@@ -82,7 +82,7 @@ class RunRecorder:
         if collector is None:
             return
         stats = self._metadata.step_stats
-        by_partition = {}
+        by_partition: dict[int, Any] = {}
         for partition, node_id, start, end in collector.records:
             device = by_partition.get(partition)
             executor = self._executors.items[partition].executor

@@ -1,15 +1,17 @@
 """Cancellation of a step and of whatever waits inside it.
 
-A ``CancellationManager`` holds callbacks by token.  ``start_cancel`` calls each exactly once; registering
-afterwards fails, so that a waiter can tell the two orders apart.  A child is cancelled with its parent, never
-the other way round.  Corresponds to TensorFlow's ``cancellation.h``.
+A ``CancellationManager`` holds callbacks by token.  ``start_cancel`` calls each exactly once;
+registering afterwards fails, so that a waiter can tell the two orders apart.  A child is cancelled
+with its parent, never the other way round.  Corresponds to TensorFlow's ``cancellation.h``.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class CancellationManager:

@@ -5,9 +5,9 @@ TensorFlow's ``REGISTER_OP`` uses, so that a signature greps to the original::
 
     parse_op_def("Relu", "features: T -> activations: T", ("T: {realnumbertype, qint8}",))
 
-Grammar of a signature: ``[*]name: type, ... -> name: type, ...`` where a type is a dtype's name, the name
-of a type attribute, ``N * type`` (a list of N tensors), the name of a ``list(type)`` attribute, or
-``Ref(type)``.  Grammar of an attribute: ``name: kind [>= minimum] [= default]``.
+Grammar of a signature: ``[*]name: type, ... -> name: type, ...`` where a type is a dtype's name,
+the name of a type attribute, ``N * type`` (a list of N tensors), the name of a ``list(type)``
+attribute, or ``Ref(type)``.  Grammar of an attribute: ``name: kind [>= minimum] [= default]``.
 
 Everything here is made once per op and never changes afterwards.
 """
@@ -16,13 +16,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tfnb.core import dtypes
-from tfnb.core.dtypes import DType
 from tfnb.core.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tfnb.core.dtypes import DType
 
 
 class _Missing:
@@ -34,14 +37,42 @@ class _Missing:
 
 MISSING: Final = _Missing()
 
-NUMBER_TYPES: Final = (
-    "float double int32 uint8 int16 int8 complex64 int64 qint8 quint8 qint32 bfloat16 qint16 "
-    "quint16 uint16 complex128 half uint32 uint64"
-).split()
-REAL_NUMBER_TYPES: Final = (
-    "float double int32 uint8 int16 int8 int64 bfloat16 uint16 half uint32 uint64"
-).split()
-QUANTIZED_TYPES: Final = "qint8 quint8 qint32 qint16 quint16".split()
+NUMBER_TYPES: Final = [
+    "float",
+    "double",
+    "int32",
+    "uint8",
+    "int16",
+    "int8",
+    "complex64",
+    "int64",
+    "qint8",
+    "quint8",
+    "qint32",
+    "bfloat16",
+    "qint16",
+    "quint16",
+    "uint16",
+    "complex128",
+    "half",
+    "uint32",
+    "uint64",
+]
+REAL_NUMBER_TYPES: Final = [
+    "float",
+    "double",
+    "int32",
+    "uint8",
+    "int16",
+    "int8",
+    "int64",
+    "bfloat16",
+    "uint16",
+    "half",
+    "uint32",
+    "uint64",
+]
+QUANTIZED_TYPES: Final = ["qint8", "quint8", "qint32", "qint16", "quint16"]
 
 _TYPE_SETS: Final = {
     "numbertype": NUMBER_TYPES,
@@ -161,10 +192,13 @@ def _ranges(args: Sequence[ArgDef], attrs: Mapping[str, Any]) -> dict[str, range
     return ranges
 
 
-# ---------------------------------------------------------------------------------------- the parser
+# ---------------------------------------------------------------------------------------- the
+# parser
 
 _ARG = re.compile(r"\*?\s*(\w+)\s*:\s*(Ref\(\s*)?(?:(\w+)\s*\*\s*)?(\w+)\s*\)?$")
-_ATTR = re.compile(r"(\w+)\s*:\s*(list\([^)]*\)|\{[^}]*\}|\w+)\s*(?:>=\s*(-?\d+))?\s*(?:=\s*(.*))?$", re.S)
+_ATTR = re.compile(
+    r"(\w+)\s*:\s*(list\([^)]*\)|\{[^}]*\}|\w+)\s*(?:>=\s*(-?\d+))?\s*(?:=\s*(.*))?$", re.S
+)
 
 
 def parse_op_def(

@@ -6,9 +6,9 @@ A kernel function says by its first parameters what it is:
 * ``(ctx, *inputs, *, attrs...)`` needs the step: resources, rendezvous, randomness, functions;
 * ``(ctx, done, *inputs, *, attrs...)`` asynchronous: returns at once and calls ``done(outputs | exception)``.
 
-:func:`create_kernel` binds a function to one node's attributes once, so that running it is one call.
-Keyword-only parameters are attributes by name; list arguments arrive as one Python list.
-An :class:`OpKernel` is fixed for the session; :class:`OpKernelContext` lives for one execution.
+:func:`create_kernel` binds a function to one node's attributes once, so that running it is one
+call. Keyword-only parameters are attributes by name; list arguments arrive as one Python list. An
+:class:`OpKernel` is fixed for the session; :class:`OpKernelContext` lives for one execution.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from tfnb.core import errors
 from tfnb.core.attr_value import TensorAttr
-from tfnb.core.op_registry import OpDefinition
 
 if TYPE_CHECKING:
     from types import CodeType
 
     from tfnb.core.cancellation import CancellationManager
+    from tfnb.core.op_registry import OpDefinition
     from tfnb.core.rendezvous import Rendezvous
     from tfnb.core.resource_mgr import ResourceMgr
 
@@ -236,7 +236,7 @@ def create_kernel(
     function = definition.kernels.get(device.device_type)
     if function is None:
         raise errors.not_found(no_kernel_message(definition, node_name, device.device_type))
-    code: CodeType = function.__code__  # type: ignore[attr-defined]
+    code: CodeType = function.__code__
     names = code.co_varnames
     positional = names[: code.co_argcount]
     wanted = names[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]

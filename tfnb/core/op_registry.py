@@ -2,17 +2,18 @@
 
 An op is written once, in the file of its family::
 
-    @register_op("Relu", "features: T -> activations: T", "T: {realnumbertype, qint8}", shape=unchanged_shape)
-    def relu(xp, features):
+    @register_op("Relu", "features: T -> activations: T", "T: {realnumbertype, qint8}",
+    shape=unchanged_shape) def relu(xp, features):
         return xp.maximum(features, 0)
 
     @relu.gradient
     def _(op, grad):
         return relu_grad(grad, op.outputs[0])
 
-The decorated function is the kernel for every device in ``devices``; the name it is bound to becomes an
-:class:`OpDefinition`, which is also callable as the graph builder once the framework room installed one with
-:func:`set_builder`.  The registry is filled while modules are imported and only read afterwards.
+The decorated function is the kernel for every device in ``devices``; the name it is bound to
+becomes an :class:`OpDefinition`, which is also callable as the graph builder once the framework
+room installed one with :func:`set_builder`.  The registry is filled while modules are imported and
+only read afterwards.
 """
 
 from __future__ import annotations
@@ -105,7 +106,8 @@ class OpDefinition:
     def __repr__(self) -> str:
         return f"<op {self.name}({self._signature})>"
 
-    # -- decorators used below an op -----------------------------------------------------------------
+    # -- decorators used below an op
+    # -----------------------------------------------------------------
 
     def kernel(self, *device_types: str) -> Callable[[type_of_kernel], OpDefinition]:
         """Registers another kernel for the given device types."""
@@ -137,7 +139,8 @@ class OpDefinition:
         self.is_differentiable = False
         return self
 
-    # -- questions the runtime asks ------------------------------------------------------------------
+    # -- questions the runtime asks
+    # ------------------------------------------------------------------
 
     @property
     def kernels(self) -> dict[str, type_of_kernel]:
@@ -214,7 +217,7 @@ def find(name: str) -> OpDefinition | None:
     """The op with this name, or None."""
     found = _REGISTRY.get(name)
     if found is None and _loaders:
-        for load in list(_loaders):
+        for load in _loaders:
             load(name)
         found = _REGISTRY.get(name)
     return found
@@ -237,7 +240,7 @@ def get(name: str) -> OpDefinition:
 
 def all_ops() -> dict[str, OpDefinition]:
     """Every registered op by name (a copy)."""
-    for load in list(_loaders):
+    for load in _loaders:
         load("")
     return dict(_REGISTRY)
 

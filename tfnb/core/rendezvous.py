@@ -10,10 +10,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfnb.core import errors
-from tfnb.core.cancellation import CancellationManager
+
+if TYPE_CHECKING:
+    from tfnb.core.cancellation import CancellationManager
 
 #: ``callback(error, value, is_dead)``: exactly one call per Recv.
 type_of_callback = Callable[[BaseException | None, Any, bool], None]
@@ -31,7 +33,12 @@ class ParsedKey(NamedTuple):
 
 
 def create_key(
-    src_device: str, src_incarnation: int, dst_device: str, edge_name: str, frame_id: int, iteration: int
+    src_device: str,
+    src_incarnation: int,
+    dst_device: str,
+    edge_name: str,
+    frame_id: int,
+    iteration: int,
 ) -> str:
     """The key of one tensor: source; incarnation; destination; edge; frame:iteration.
 

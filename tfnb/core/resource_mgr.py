@@ -1,10 +1,10 @@
 """Named state of a device: variables, queues, tables, grouped in containers.
 
 ``ResourceMgr`` maps (container, type, name) to an object and is owned by one device of one session.
-``RefCell`` is the buffer behind a reference edge (``float32_ref``) and, as ``Variable``, behind a resource
-variable.  Arrays inside a cell are never written while anyone else holds them: ``assign`` replaces the array,
-``writable`` hands out the array itself only when the cell is its sole owner, else a copy.  So whoever read a
-value keeps it, as if every read had copied.
+``RefCell`` is the buffer behind a reference edge (``float32_ref``) and, as ``Variable``, behind a
+resource variable.  Arrays inside a cell are never written while anyone else holds them: ``assign``
+replaces the array, ``writable`` hands out the array itself only when the cell is its sole owner,
+else a copy.  So whoever read a value keeps it, as if every read had copied.
 
 Corresponds to TensorFlow's ``resource_mgr.h``; differs in that a type is a plain string.
 """
@@ -12,16 +12,19 @@ Corresponds to TensorFlow's ``resource_mgr.h``; differs in that a type is a plai
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from sys import getrefcount
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import errors
-from tfnb.core.dtypes import DType
-from tfnb.core.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.dtypes import DType
+    from tfnb.core.tensor_shape import TensorShape
 
 DEFAULT_CONTAINER = "localhost"
 
@@ -89,7 +92,8 @@ class RefCell:
     def writable(self) -> Any:
         """The value as an array that may be written in place; call it under ``lock``.
 
-        A value that somebody else still holds (a fetch, a constant, another op's input) is copied first.
+        A value that somebody else still holds (a fetch, a constant, another op's input) is copied
+        first.
         """
         value = self.read()
         # Held here by: the cell, the local name, getrefcount's argument.
@@ -156,7 +160,9 @@ class ResourceMgr:
         with self._lock:
             entries = self._containers.setdefault(container or DEFAULT_CONTAINER, {})
             if (type_name, name) in entries:
-                raise errors.already_exists(f"Resource {container}/{name}/{type_name} exists already")
+                raise errors.already_exists(
+                    f"Resource {container}/{name}/{type_name} exists already"
+                )
             entries[type_name, name] = resource
             return resource
 

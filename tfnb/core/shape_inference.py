@@ -109,7 +109,8 @@ class InferenceContext:
         """Declares what a resource or variant output refers to."""
         self.output_handle_data[index] = list(data)
 
-    # -- checks that raise TensorFlow's sentences ----------------------------------------------------
+    # -- checks that raise TensorFlow's sentences
+    # ----------------------------------------------------
 
     def with_rank(self, index: int, rank: int) -> TensorShape:
         """An input's shape, which must be able to have this rank."""

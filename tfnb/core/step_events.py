@@ -1,9 +1,11 @@
 """The one door through which the runtime is watched.
 
-A :class:`StepObserver` overrides the hooks it wants.  The runtime asks once per step which hooks anybody
-overrides and keeps ``None`` for the others, so that an unwatched step pays for a comparison and nothing more.
-Hooks carry integers; names travel once per signature, in ``PartitionedGraph``.  They run on the executor's
-threads: they may append to a bounded deque and nothing else.  An observer that raises is removed and logged;
+A :class:`StepObserver` overrides the hooks it wants.  The runtime asks once per step which hooks
+anybody overrides and keeps ``None`` for the others, so that an unwatched step pays for a comparison
+and nothing more. Hooks carry integers; names travel once per signature, in ``PartitionedGraph``.
+They run on the executor's
+threads: they may append to a bounded deque and nothing else.  An observer that raises is removed
+  and logged;
 a step never fails because somebody looked.
 """
 
@@ -12,9 +14,11 @@ from __future__ import annotations
 import logging
 import threading
 import weakref
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _log = logging.getLogger("tfnb")
 
@@ -66,7 +70,8 @@ class PartitionedGraph:
 class StepObserver:
     """Hooks that do nothing; override what you want to hear.
 
-    ``t_ns`` is ``time.perf_counter_ns()``.  ``node_id`` and ``frame_id`` are of the partition; the root frame is 0.
+    ``t_ns`` is ``time.perf_counter_ns()``.  ``node_id`` and ``frame_id`` are of the partition; the
+    root frame is 0.
     """
 
     def graph_placed(self, placed: PlacedGraph) -> None:
@@ -266,7 +271,7 @@ _session_watchers: list[Callable[[StepEvents], None]] = []  # guarded by _sessio
 
 
 def watch_sessions(watcher: Callable[[StepEvents], None]) -> None:
-    """Calls ``watcher`` with the events of every session there is, now, and of every new one, as it is made."""
+    """Calls ``watcher`` with the events of every session there is, and of each new one at once."""
     with _sessions_lock:
         _session_watchers.append(watcher)
         sessions = list(_sessions)

@@ -1,7 +1,7 @@
 """The primitives of dataflow control: Switch, Merge, Enter, Exit, NextIteration, LoopCond and their kin.
 
-Their meaning (frames, iterations, dead tensors) is the executor's; the kernels here only move a value.
-``DEAD`` stands for an output that carries no value: a Switch gives it on the side not taken.
+Their meaning (frames, iterations, dead tensors) is the executor's; the kernels here only move a
+value. ``DEAD`` stands for an output that carries no value: a Switch gives it on the side not taken.
 ``cond`` and ``while_loop`` are built from these in ``control_flow.py``.
 """
 
@@ -282,7 +282,8 @@ def no_op(xp: Any) -> None:
 def abort(xp: Any, *, error_msg: str, exit_without_error: bool) -> None:
     """Ends the step with AbortedError.
 
-    TensorFlow ends the whole process here; a graph from a file may not take a notebook's kernel down.
+    TensorFlow ends the whole process here; a graph from a file may not take a notebook's kernel
+    down.
     """
     if not exit_without_error:
         raise errors.aborted(f"Abort: {error_msg}" if error_msg else "Abort was called.")

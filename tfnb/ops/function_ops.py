@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
-from tfnb.core.op_kernel import OpKernelContext
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, no_outputs
 from tfnb.core.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from tfnb.core.op_kernel import OpKernelContext
 
 
 def _arg_shape(c: InferenceContext) -> TensorShape:
@@ -16,9 +18,7 @@ def _arg_shape(c: InferenceContext) -> TensorShape:
     return shapes[0] if shapes else TensorShape(None)
 
 
-@register_op(
-    "_Arg", "-> output: T", "T: type", "index: int >= 0", stateful=True, shape=_arg_shape
-)
+@register_op("_Arg", "-> output: T", "T: type", "index: int >= 0", stateful=True, shape=_arg_shape)
 def _arg(ctx: OpKernelContext, *, index: int) -> Any:
     """The argument of a function, or the feed of a step, at a position."""
     frame = ctx.step.call_frame

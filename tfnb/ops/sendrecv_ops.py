@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import array_module
-from tfnb.core.op_kernel import OpKernelContext, type_of_done
 from tfnb.core.op_registry import register_op
 from tfnb.core.rendezvous import create_key
 from tfnb.core.shape_inference import no_outputs
+
+if TYPE_CHECKING:
+    from tfnb.core.op_kernel import OpKernelContext, type_of_done
 
 _SEND_ATTRS = (
     "T: type",
