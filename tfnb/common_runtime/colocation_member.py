@@ -1,0 +1,117 @@
+"""What a group of nodes that share a device demands of it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol
+
+from tfnb.core import device_spec
+
+if TYPE_CHECKING:
+    from tfnb.graph.graph import Node
+
+
+class PlacementDevice(Protocol):
+    """What placement must know of a device."""
+
+    @property
+    def name(self) -> str:
+        """The full name."""
+
+    @property
+    def device_type(self) -> str:
+        """``CPU`` or ``GPU``."""
+
+    @property
+    def priority(self) -> int:
+        """The higher, the rather a node without a wish goes there."""
+
+
+class Member:
+    """A node in the forest of groups; what its group demands stands at the root of its tree.
+
+    Attributes:
+      node: the node this was made for.
+      parent: towards the root; a root is its own parent.
+      rank: an upper bound of the tree's height.
+      device_types: those that all nodes of the group have kernels for, best first.
+      assigned: the device that nodes of the group were placed on before.
+      resource: the device asked for by a node that makes a variable or handle: not overridden.
+      requested: the device asked for by anybody, at least as exact as the other two; soft
+        placement may drop its type and number.
+      possible_devices: the devices that fit, best first; empty until somebody asks.
+    """
+
+    __slots__ = (
+        "assigned",
+        "device_types",
+        "node",
+        "parent",
+        "possible_devices",
+        "rank",
+        "requested",
+        "resource",
+    )
+
+    def __init__(self, node: Node, device_types: tuple[str, ...]) -> None:
+        self.node = node
+        self.parent: Member = self
+        self.rank = 0
+        self.device_types = device_types
+        self.assigned = ""
+        self.resource = ""
+        self.requested = ""
+        self.possible_devices: list[PlacementDevice] = []
+
+    def merge_device_names(self, other: Member, allow_soft_placement: bool) -> None:
+        """Takes over what another group demands; nothing changes if the two clash.
+
+        Raises:
+          InvalidArgumentError: no device fits both.
+        """
+        assigned = merged_names(self.assigned, other.assigned)
+        resource = merged_names(self.resource, other.resource)
+        requested = merged_names(self.requested, other.requested, allow_soft_placement)
+        self.assigned, self.resource = assigned, resource
+        self.requested = specialized_name(specialized_name(requested, assigned), resource)
+
+    def soft_device_name(self, keep_resource: bool) -> str:
+        """What remains of the request when type and number may be given up."""
+        spec = device_spec.parse_full_name(self.requested)
+        assert spec is not None
+        bound = [device_spec.parse_full_name(self.assigned)]
+        if keep_resource:
+            bound.append(device_spec.parse_full_name(self.resource))
+        if all(name is None or name.device_type is None for name in bound):
+            spec.device_type = None
+        if all(name is None or name.device_index is None for name in bound):
+            spec.device_index = None
+        return device_spec.runtime_text(spec._parts)
+
+
+# Graphs name the same few devices thousands of times.
+
+
+@lru_cache(1024)
+def merged_names(target: str, other: str, allow_soft_placement: bool = False) -> str:
+    """The name of the devices that fit both.
+
+    Raises:
+      InvalidArgumentError: the names contradict each other.
+    """
+    if not other or target == other:
+        return target
+    return device_spec.merge_names(target, other, allow_soft_placement)
+
+
+@lru_cache(1024)
+def specialized_name(name: str, by: str) -> str:
+    """``name`` with every part that ``by`` has taken from there."""
+    if not by or name == by:
+        return name
+    spec, other = device_spec.parse_full_name(name), device_spec.parse_full_name(by)
+    assert spec is not None
+    assert other is not None
+    return device_spec.runtime_text(
+        tuple(b if b is not None else a for a, b in zip(spec._parts, other._parts))  # type: ignore[arg-type]
+    )
