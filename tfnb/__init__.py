@@ -1,5 +1,45 @@
-"""tfnb: TensorFlow 1 graphs and sessions, at home in a notebook."""
+"""tfnb: TensorFlow 1 graphs and sessions, at home in a notebook.
+
+``import tfnb as tf`` takes the place of ``import tensorflow.compat.v1 as tf``. Every public name is
+imported when it is first used (:mod:`tfnb.client.public`), so that importing the package costs
+little.
+"""
 
 from __future__ import annotations
 
+import sys as _sys
+from typing import Any as _Any
+
+from tfnb.client import public as _public
+
 __version__ = "0.1.0"
+
+newaxis = None
+
+
+def load_ipython_extension(ipython: _Any) -> None:
+    """``%load_ext tfnb``: magics and rich display."""
+    from tfnb import notebook
+
+    notebook.load_ipython_extension(ipython)
+
+
+def unload_ipython_extension(ipython: _Any) -> None:
+    """``%unload_ext tfnb``."""
+    from tfnb import notebook
+
+    notebook.unload_ipython_extension(ipython)
+
+
+def __getattr__(name: str) -> _Any:
+    value = _public.resolve("tf", name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_public.public_names("tf")})
+
+
+# `import tfnb.nn` and `import tfnb.compat.v1 as tf` find these without files of that name.
+_public.install(_sys.modules[__name__])

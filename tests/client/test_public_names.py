@@ -1,0 +1,142 @@
+"""The names of ``tfnb``: complete, lazy, and helpful where one is missing."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tfnb as tf
+from tfnb.client import public
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_listed_name_can_be_had() -> None:
+    """No name in the table leads nowhere."""
+    broken = []
+    for namespace, names in public.names().items():
+        for name in names:
+            try:
+                public.resolve(namespace, name)
+            except (AttributeError, ImportError) as error:
+                broken.append(f"{namespace}.{name}: {error}")
+    assert broken == []
+
+
+def test_dir_lists_names_before_they_are_used() -> None:
+    """Completion sees everything."""
+    assert {"Session", "Graph", "float32", "placeholder", "nn", "errors"} <= set(dir(tf))
+    assert {"relu", "softmax"} <= set(dir(tf.nn))
+    assert {"Switch", "MatMul"} <= set(dir(tf.raw_ops))
+
+
+def test_namespaces_can_be_imported_as_modules() -> None:
+    """Both ways of writing it give one object."""
+    nn = importlib.import_module("tfnb.nn")
+    assert nn is tf.nn
+    assert importlib.import_module("tfnb.compat.v1") is tf
+
+
+def test_raw_ops_take_keywords() -> None:
+    """As in TensorFlow."""
+    with tf.Graph().as_default():
+        false_side, true_side = tf.raw_ops.Switch(data=tf.constant(1.0), pred=tf.constant(True))
+        assert false_side.op is true_side.op
+        with pytest.raises(TypeError, match="positional"):
+            tf.raw_ops.Identity(tf.constant(1.0))
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "match"),
+    [
+        (tf, "contrib", "TensorFlow dropped it"),
+        (tf, "GradientTape", r"use tf\.gradients"),
+        (tf, "mul", r"use tf\.multiply"),
+        (tf, "placeholderr", "Did you mean 'placeholder'"),
+        (tf, "no_such_thing_at_all", "module 'tfnb' has no attribute 'no_such_thing_at_all'"),
+        (tf.raw_ops, "TPUReplicate", "module 'tfnb.raw_ops' has no attribute 'TPUReplicate'"),
+    ],
+)
+def test_missing_names_say_what_to_do(namespace: object, name: str, match: str) -> None:
+    """What replaces it, what is spelled like it, or that it is not there."""
+    with pytest.raises(AttributeError, match=match):
+        getattr(namespace, name)
+
+
+def test_missing_names_of_tensorflow_are_known_as_such() -> None:
+    """The message says that TensorFlow has it."""
+    names = {"tf": set(dir(tf)), "tf.nn": set(dir(tf.nn))}
+    missing = [
+        full
+        for full in sorted(public.missing._tensorflow_names())
+        if full.rpartition(".")[0] in names
+        and full.rpartition(".")[2] not in names[full.rpartition(".")[0]]
+    ]
+    assert missing, "everything is there: drop this test"
+    space, _, name = missing[0].rpartition(".")
+    with pytest.raises(AttributeError, match=r"TensorFlow 1 has|: "):
+        getattr(tf if space == "tf" else tf.nn, name)
+
+
+def test_switches_to_tensorflow_1_are_accepted() -> None:
+    """The head of many programs."""
+    tf.disable_v2_behavior()
+    tf.disable_eager_execution()
+    tf.disable_resource_variables()
+    tf.disable_control_flow_v2()
+    assert not tf.executing_eagerly()
+
+
+@pytest.mark.parametrize("name", ["enable_eager_execution", "enable_v2_behavior"])
+def test_switches_to_tensorflow_2_are_refused(name: str) -> None:
+    """With the reason."""
+    with pytest.raises(ValueError, match="tfnb runs TensorFlow 1 graphs"):
+        getattr(tf, name)()
+
+
+@pytest.mark.slow
+def test_table_and_stubs_are_up_to_date() -> None:
+    """scripts/generate_public_names.py was run after the last change."""
+    script = ROOT / "scripts" / "generate_public_names.py"
+    check = subprocess.run(
+        [sys.executable, script, "--check"], capture_output=True, text=True, check=False
+    )
+    assert check.stdout + check.stderr == ""
+
+
+@pytest.mark.slow
+def test_importing_the_package_imports_no_family() -> None:
+    """Neither ops nor the runtime, until something is used."""
+    code = (
+        "import sys, tfnb; print([m for m in sys.modules if m.startswith(('tfnb.ops.', "
+        "'tfnb.framework.', 'tfnb.common_runtime.', 'tfnb.graph.'))])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "t = tf.Graph().create_op('Placeholder', [], attrs={'dtype': tf.float32, 'shape': None}"
+        ").outputs[0]; t + 1.0",
+        "tf.placeholder(tf.float32) * 2.0",
+        "-tf.constant(1.0)",
+    ],
+)
+def test_tensors_have_operators_from_the_start(statement: str) -> None:
+    """Whatever made the first tensor."""
+    code = f"import tfnb as tf\nwith tf.Graph().as_default(): {statement}"
+    if "Graph().create_op" in statement:
+        code = code.replace("tf.Graph().create_op", "tf.get_default_graph().create_op")
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert run.stderr == ""

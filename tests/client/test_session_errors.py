@@ -1,0 +1,221 @@
+"""Errors of a run name the user's op, its line, and what to do."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.framework import traceback_of_user
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def sess() -> Iterator[tf.Session]:
+    """A session on a graph of the test's own, as the default one."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        yield sess
+
+
+def test_error_carries_the_operation(sess: tf.Session) -> None:
+    """The user's own object, its NodeDef and the code."""
+    p = tf.placeholder(tf.float32, name="p")
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        sess.run(p + 1.0)
+    error = caught.value
+    assert error.op is p.op
+    assert (error.node_def.name, error.node_def.op) == ("p", "Placeholder")
+    assert (error.error_code, error.node_name) == (3, "p")
+
+
+def test_error_names_the_line_that_made_the_op(sess: tf.Session) -> None:
+    """A file and line, with the text of the line."""
+    p = tf.placeholder(tf.float32, name="p")  # the line meant
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        sess.run(p + 1.0)
+    assert "[[node p (Placeholder), defined at" in caught.value.message
+    assert "test_session_errors.py" in caught.value.message
+    assert "# the line meant" in caught.value.message
+
+
+def test_error_names_the_cell_that_made_the_op(sess: tf.Session) -> None:
+    """In a notebook the cell's number and line."""
+    source = "\np = tf.placeholder(tf.float32, name='p')"
+    traceback_of_user.register_cell("<cell of a test>", 7, source)
+    namespace = {"tf": tf}
+    exec(compile(source, "<cell of a test>", "exec"), namespace)
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"defined at cell 7, line 2: p = tf\."
+    ):
+        sess.run(namespace["p"] + 1.0)
+    traceback_of_user.forget_cells()
+
+
+def test_missing_feed_says_what_tensorflow_says_first(sess: tf.Session) -> None:
+    """Class and first line are TensorFlow's, with the shape only if it is fully known."""
+    p = tf.placeholder(tf.float32, name="p")
+    q = tf.placeholder(tf.int32, [2, 3], name="q")
+    with pytest.raises(
+        tf.errors.InvalidArgumentError,
+        match=r"^You must feed a value for placeholder tensor 'p' with dtype float\b(?! and shape)",
+    ):
+        sess.run(p + 1.0)
+    with pytest.raises(
+        tf.errors.InvalidArgumentError,
+        match=r"^You must feed a value for placeholder tensor 'q' with dtype int32 and shape \[2,3",
+    ):
+        sess.run(q + 1)
+
+
+def test_all_missing_feeds_are_named_at_once(sess: tf.Session) -> None:
+    """Each with its path, and a feed_dict to paste."""
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    rate = tf.placeholder(tf.float32, [], name="rate")
+    text = tf.placeholder(tf.string, [2], name="text")
+    fed = tf.placeholder(tf.float32, [], name="fed")
+    hidden = tf.multiply(x, rate, name="hidden")
+    loss = tf.add(hidden, fed, name="loss")
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        sess.run([loss, tf.identity(text, name="copy")], {fed: 1.0})
+    lines = caught.value.message.splitlines()
+    assert "This run reaches 3 placeholders without a value:" in lines
+    assert "  x:0 float32 (?, 3), for loss ← hidden ← x" in lines
+    assert "  rate:0 float32 (), for loss ← hidden ← rate" in lines
+    assert "  text:0 string (2,), for copy ← text" in lines
+    assert "fed" not in caught.value.message
+    assert len(str(caught.value).splitlines()) <= 12
+
+
+def test_the_suggested_feed_dict_can_be_pasted(sess: tf.Session) -> None:
+    """Running with it works."""
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    n = tf.placeholder(tf.int32, [], name="n")
+    flag = tf.placeholder(tf.bool, name="flag")
+    text = tf.placeholder(tf.string, [2], name="text")
+    fetches = [tf.identity(t) for t in (x, n, flag, text)]
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        sess.run(fetches)
+    pasted = caught.value.message.partition("feed_dict=")[2].splitlines()[0]
+    values = sess.run(fetches, eval(pasted, {"np": np}))
+    assert values[0].shape == (1, 3)
+    assert values[3].shape == (2,)
+
+
+def test_placeholders_behind_a_fed_tensor_are_not_missing(sess: tf.Session) -> None:
+    """Feeding cuts the graph, also for the explanation."""
+    a, b = tf.placeholder(tf.float32, name="a"), tf.placeholder(tf.float32, name="b")
+    middle = tf.negative(a, name="middle")
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        sess.run(middle + b, {middle: 1.0})
+    assert "one placeholder without a value" in caught.value.message
+    assert "a:0" not in caught.value.message
+
+
+def test_long_paths_are_cut_in_the_middle(sess: tf.Session) -> None:
+    """The beginning and the end say enough."""
+    y = tf.placeholder(tf.float32, name="p")
+    for _ in range(30):
+        y = tf.negative(y)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"for Neg_29 ← Neg_28 ← … .* ← p"):
+        sess.run(y)
+
+
+def test_uninitialized_variable_is_named(sess: tf.Session) -> None:
+    """Both kinds, with class and fragment of TensorFlow."""
+    ref = tf.Variable(1.0, use_resource=False, name="ref")
+    resource = tf.Variable(1.0, use_resource=True, name="resource")
+    with pytest.raises(
+        tf.errors.FailedPreconditionError, match="Attempting to use uninitialized value ref"
+    ):
+        sess.run(ref + 1.0)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="resource"):
+        sess.run(resource + 1.0)
+
+
+def test_error_of_a_node_the_user_did_not_make(sess: tf.Session) -> None:
+    """Then there is no operation."""
+    v = tf.Variable(3.0, use_resource=False)
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="incompatible with expected float_ref"
+    ) as caught:
+        sess.run(tf.assign(v, 5.0), {v: 10.0})
+    assert caught.value.op is None or caught.value.op.type == "Assign"
+
+
+def test_dead_fetch_is_an_invalid_argument(sess: tf.Session) -> None:
+    """The branch not taken has no value."""
+    false_side, _ = tf.raw_ops.Switch(data=tf.constant(1.0), pred=tf.constant(True))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Retval\[0\] does not have value"):
+        sess.run(false_side)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Retval\[0\] does not have value"):
+        sess.run(false_side + 1.0)
+    assert sess.run((false_side + 1.0).op) is None
+
+
+def test_failed_run_leaves_the_session_usable(sess: tf.Session) -> None:
+    """The next one works."""
+    p = tf.placeholder(tf.float32)
+    y = p + 1.0
+    for _ in range(2):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="You must feed a value"):
+            sess.run(y)
+        assert sess.run(y, {p: 1.0}) == 2.0
+
+
+def test_errors_can_be_pickled(sess: tf.Session) -> None:
+    """What several processes exchange."""
+    p = tf.placeholder(tf.float32, name="p")
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        sess.run(p + 1.0)
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert type(copy) is tf.errors.InvalidArgumentError
+    assert caught.value.message == copy.message
+
+
+def test_errors_are_raised_without_the_runtime_s_own(sess: tf.Session) -> None:
+    """One traceback, not two."""
+    p = tf.placeholder(tf.float32, name="p")
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        sess.run(p + 1.0)
+    assert caught.value.__suppress_context__
+
+
+def test_placement_error_names_the_op(sess: tf.Session) -> None:
+    """A device that is not there shows at the first run."""
+    with tf.device("/device:GPU:99"):
+        c = tf.constant(1, name="far")
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="Cannot assign a device for operation"
+    ) as caught:
+        sess.run(c)
+    assert caught.value.op is c.op
+
+
+def test_close_cancels_a_blocked_run() -> None:
+    """The queue op ends with words of its own."""
+    with tf.Graph().as_default():
+        queue = tf.FIFOQueue(1, tf.float32)
+        dequeue = queue.dequeue()
+        sess = tf.Session()
+        ended: list[BaseException] = []
+
+        def wait() -> None:
+            try:
+                sess.run(dequeue)
+            except BaseException as error:
+                ended.append(error)
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        while not sess._session.active_steps() and thread.is_alive():
+            pass
+        sess.close()
+        thread.join(10)
+    assert not thread.is_alive()
+    assert isinstance(ended[0], tf.errors.CancelledError | RuntimeError)

@@ -1,0 +1,77 @@
+"""The switches between TensorFlow 1 and 2: always set to 1 here.
+
+Switching to what is already so does nothing; asking for TensorFlow 2 is refused, with the reason.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def disable_v2_behavior() -> None:
+    """Nothing to do: this is TensorFlow 1's behaviour."""
+
+
+def disable_eager_execution() -> None:
+    """Nothing to do: ops are added to a graph, never run at once."""
+
+
+def disable_control_flow_v2() -> None:
+    """Nothing to do: cond and while_loop are Switch, Merge, Enter, Exit and NextIteration."""
+
+
+def disable_tensor_equality() -> None:
+    """Nothing to do: tensors compare by identity."""
+
+
+def disable_v2_tensorshape() -> None:
+    """Nothing to do: ``shape[0]`` is a Dimension."""
+
+
+def enable_v2_behavior() -> None:
+    """Refuse: tfnb has no eager mode."""
+    raise _refusal("enable_v2_behavior")
+
+
+def enable_eager_execution(
+    config: Any = None, device_policy: Any = None, execution_mode: Any = None
+) -> None:
+    """Refuse: tfnb has no eager mode."""
+    raise _refusal("enable_eager_execution")
+
+
+def enable_control_flow_v2() -> None:
+    """Refuse: control flow is built of the seven primitives."""
+    raise _refusal("enable_control_flow_v2")
+
+
+def enable_tensor_equality() -> None:
+    """Refuse: tensors compare by identity, so that they can be keys of ``feed_dict``."""
+    raise _refusal("enable_tensor_equality")
+
+
+def enable_v2_tensorshape() -> None:
+    """Refuse: ``shape[0]`` is a Dimension."""
+    raise _refusal("enable_v2_tensorshape")
+
+
+def executing_eagerly() -> bool:
+    """Whether ops run as they are called: never."""
+    return False
+
+
+def executing_eagerly_outside_functions() -> bool:
+    """Whether ops run as they are called, functions aside: never."""
+    return False
+
+
+def control_flow_v2_enabled() -> bool:
+    """Whether cond and while_loop are built of functions: never."""
+    return False
+
+
+def _refusal(name: str) -> ValueError:
+    return ValueError(
+        f"tf.{name}() asks for TensorFlow 2. tfnb runs TensorFlow 1 graphs: build the ops, then "
+        "run them with tf.Session()."
+    )

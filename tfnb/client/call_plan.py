@@ -1,0 +1,162 @@
+"""What a session keeps of a run, so that the same question costs next to nothing the second time.
+
+A ``CallPlan`` belongs to one (fetch structure, feed keys): the converters of the feeds, the
+runtime's executors for this signature, and the way back from flat values to the answer. It is made
+once, by ``make_plan``, which does all the checking; ``CallPlan.run`` then converts the feeds, calls
+the runtime and shapes what comes back.
+
+A plan is immutable and may be used by several threads at once. It stays right while the graph
+grows, because ops are never changed or taken away once they ran.
+"""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.client.feeds import Feed
+from tfnb.client.session_errors import explain
+from tfnb.client.tensor_handle import TensorHandle, is_handle_op
+from tfnb.core import errors
+from tfnb.framework.operation import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from tfnb.client.fetches import FetchMapper
+    from tfnb.client.session import BaseSession
+    from tfnb.framework.tensor import Tensor
+
+_ndarray = np.ndarray
+
+
+class CallPlan:
+    """One prepared run.
+
+    Attributes:
+        feeds: The fed tensors, in the order in which ``run`` takes their values.
+        fetch_tensors: What the runtime is asked for; its values come in this order.
+        targets: Operations that run for their effect.
+        signature: The three as names, in the runtime's order: feeds, fetches, targets.
+        executors: The runtime's executors, or None where nothing has to run.
+        num_marks: How many marks forbade feeding or fetching in the graph when this was checked.
+    """
+
+    __slots__ = (
+        "_answers",
+        "_build_results",
+        "_converters",
+        "_finish",
+        "_only_value",
+        "_run_prepared",
+        "_session",
+        "executors",
+        "feeds",
+        "fetch_tensors",
+        "num_marks",
+        "signature",
+        "targets",
+    )
+
+    def __init__(self, session: BaseSession, mapper: FetchMapper, fed: Iterable[Tensor]) -> None:
+        self._session = session
+        self.num_marks = session.graph._num_access_marks
+        self.feeds = [Feed(tensor) for tensor in fed]
+        self._converters = [feed.convert for feed in self.feeds]
+        positions = {feed.tensor: i for i, feed in enumerate(self.feeds)}
+        self.fetch_tensors: list[Tensor] = []
+        self.targets: list[Operation] = []
+        # slot -> where its value comes from: ("value", i), ("feed", i) or None for an operation
+        sources: list[tuple[str, int] | None] = []
+        for element in mapper.slots:
+            if isinstance(element, Operation):
+                self.targets.append(element)
+                sources.append(None)
+            elif element in positions:
+                sources.append(("feed", positions[element]))
+            else:
+                sources.append(("value", len(self.fetch_tensors)))
+                self.fetch_tensors.append(element)
+        self._build_results = mapper.build_results
+        self._answers = sources if any(s is None or s[0] == "feed" for s in sources) else None
+        self._only_value = (
+            self._answers is None
+            and len(sources) == 1
+            and isinstance(mapper.build_results, itemgetter)
+        )
+        self._finish = _finisher(session, self.fetch_tensors)
+        self.signature = (
+            tuple(feed.name for feed in self.feeds),
+            tuple(tensor.name for tensor in self.fetch_tensors),
+            tuple(op.name for op in self.targets),
+        )
+        self._run_prepared = session._session.run_prepared
+        self.executors: Any = None
+        if self.fetch_tensors or self.targets:
+            try:
+                self.executors = session._session.prepare(*self.signature)
+            except errors.OpError as error:
+                raise explain(error, self._session.graph, self) from None
+
+    def run(self, values: Iterable[Any], options: Any = None, run_metadata: Any = None) -> Any:
+        """Run one step; ``values`` are the user's values of ``feeds``, in order."""
+        converted = [convert(value) for convert, value in zip(self._converters, values)]
+        results: list[Any]
+        if self.executors is None:
+            results = []
+        else:
+            try:
+                if options is None and run_metadata is None:
+                    results = self._run_prepared(self.executors, converted)
+                else:
+                    results = self._run_prepared(self.executors, converted, options, run_metadata)
+            except errors.OpError as error:
+                raise explain(error, self._session.graph, self) from None
+        if self._only_value:
+            value = results[0]
+            if value.__class__ is _ndarray and value.ndim == 0:
+                value = value[()]
+            return value if self._finish is None else self._finish([value])[0]
+        results = [
+            value[()] if value.__class__ is _ndarray and value.ndim == 0 else value
+            for value in results
+        ]
+        if self._finish is not None:
+            results = self._finish(results)
+        if self._answers is not None:
+            results = self._merge_answers(results, values)
+        return self._build_results(results)
+
+    def _merge_answers(self, results: list[Any], values: Iterable[Any]) -> list[Any]:
+        """One value per slot: fetched, answered from a feed, or None for an operation."""
+        assert self._answers is not None
+        given = list(values)
+        return [
+            None
+            if source is None
+            else results[source[1]]
+            if source[0] == "value"
+            else self.feeds[source[1]].answer(given[source[1]])
+            for source in self._answers
+        ]
+
+
+def _finisher(
+    session: BaseSession, tensors: Sequence[Tensor]
+) -> Callable[[list[Any]], list[Any]] | None:
+    """What turns fetched session handles into TensorHandle objects; None where none is fetched."""
+    dtypes_of_handles = {
+        i: tensor.op.get_attr("T") for i, tensor in enumerate(tensors) if is_handle_op(tensor.op)
+    }
+    if not dtypes_of_handles:
+        return None
+
+    def finish(values: list[Any]) -> list[Any]:
+        return [
+            TensorHandle(value, dtypes_of_handles[i], session) if i in dtypes_of_handles else value
+            for i, value in enumerate(values)
+        ]
+
+    return finish

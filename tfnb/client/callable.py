@@ -1,0 +1,99 @@
+"""Prepared calls: ``Session.make_callable`` and callables made of a ``CallableOptions`` message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.client.call_plan import CallPlan
+from tfnb.client.feeds import Feed, fed_tensor
+from tfnb.client.fetches import FetchMapper
+from tfnb.client.session_errors import explain
+from tfnb.core import errors
+from tfnb.proto.config_pb2 import CallableOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tfnb.client.session import BaseSession
+
+
+def make_callable(
+    session: BaseSession, fetches: Any, feed_list: Sequence[Any] | None, accept_options: bool
+) -> Callable[..., Any]:
+    """What ``Session.make_callable`` does."""
+    if feed_list is not None and not isinstance(feed_list, list | tuple):
+        raise TypeError(
+            "Argument `feed_list` must be a list or tuple, in the order in which the values will "
+            f'be passed, but got "{type(feed_list).__name__}".'
+        )
+    if feed_list:
+        keys = tuple(feed_list)
+
+        def run_with_feeds(*values: Any, **options: Any) -> Any:
+            return session.run(fetches, dict(zip(keys, values)), **options)
+
+        return run_with_feeds
+
+    session._check_runnable("make_callable")
+    mapper = FetchMapper(session.graph, fetches)
+    session._extend_graph()
+    plan = CallPlan(session, mapper, ())
+    if accept_options:
+
+        def run_with_options(options: Any = None, run_metadata: Any = None) -> Any:
+            if options is None and run_metadata is None:
+                return plan.run(())
+            return session._run_with_options(plan, (), options, run_metadata)
+
+        return run_with_options
+
+    def run_plan() -> Any:
+        return plan.run(())
+
+    return run_plan
+
+
+class CallableFromOptions:
+    """A call prepared in the runtime from a ``CallableOptions`` message.
+
+    Takes one value per feed of the message, gives a list with one value per fetch.
+    """
+
+    def __init__(self, session: BaseSession, callable_options: CallableOptions | bytes) -> None:
+        if isinstance(callable_options, bytes):
+            callable_options = CallableOptions.FromString(callable_options)
+        self._session = session
+        self._handle: int | None = None
+        graph = session.graph
+        # A connected tensor is replaced in the runtime; its placeholder takes no value here.
+        self._feeds = [Feed(fed_tensor(graph, _with_port(name))) for name in callable_options.feed]
+        try:
+            self._handle = session._session.make_callable(callable_options)
+        except errors.OpError as error:
+            raise explain(error, graph, None) from None
+
+    def __call__(self, *values: Any, run_metadata: Any = None) -> list[Any]:
+        """Run the step; ``run_metadata`` is filled as the message's run options say."""
+        if len(values) == len(self._feeds):
+            converted = [feed.convert(value) for feed, value in zip(self._feeds, values)]
+        else:
+            # The runtime says how many it wants.
+            converted = [np.asarray(value) for value in values]
+        try:
+            results = self._session._session.run_callable(self._handle, converted, run_metadata)
+        except errors.OpError as error:
+            raise explain(error, self._session.graph, None) from None
+        return [
+            value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+            for value in results
+        ]
+
+    def __del__(self) -> None:
+        if self._handle is not None and not self._session._closed:
+            self._session._session.release_callable(self._handle)
+
+
+def _with_port(name: str) -> str:
+    return name if ":" in name else f"{name}:0"

@@ -1,0 +1,64 @@
+"""``tf.compat``: text and bytes whichever is given, and the types that count as numbers."""
+
+from __future__ import annotations
+
+import codecs
+import datetime
+import numbers
+import os
+from typing import Any
+
+import numpy as np
+
+bytes_or_text_types = (bytes, str)
+integral_types = (numbers.Integral, np.integer)
+real_types = (numbers.Real, np.integer, np.floating)
+complex_types = (numbers.Complex, np.number)
+
+
+def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
+    r"""Text encoded; bytes as they are.
+
+    >>> as_bytes("é"), as_bytes(b"x")
+    (b'\\xc3\\xa9', b'x')
+    """
+    encoding = codecs.lookup(encoding).name
+    if isinstance(bytes_or_text, bytearray):
+        return bytes(bytes_or_text)
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text.encode(encoding)
+    if isinstance(bytes_or_text, bytes):
+        return bytes_or_text
+    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+
+
+def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
+    """Bytes decoded; text as it is.
+
+    >>> as_text(b"x"), as_text("y")
+    ('x', 'y')
+    """
+    encoding = codecs.lookup(encoding).name
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text
+    if isinstance(bytes_or_text, bytes):
+        return bytes_or_text.decode(encoding)
+    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+
+
+as_str = as_text
+
+
+def as_str_any(value: Any, encoding: str = "utf-8") -> str:
+    """Any value as text, bytes decoded."""
+    return as_text(value, encoding) if isinstance(value, bytes) else str(value)
+
+
+def path_to_str(path: Any) -> Any:
+    """A path object as text; anything else as it is."""
+    return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
+
+
+def forward_compatible(year: int, month: int, day: int) -> bool:
+    """Whether graphs need not run on a TensorFlow older than three weeks after a day."""
+    return datetime.date.today() > datetime.date(year, month, day)

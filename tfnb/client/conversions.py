@@ -1,0 +1,108 @@
+"""Which types besides tensors a session takes as fetches and as keys of ``feed_dict``.
+
+A type is taught once, with :func:`register_session_run_conversion_functions`; the newest
+registration that fits an object is used. SparseTensor and IndexedSlices are taught here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tfnb.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
+from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
+
+FetchFunction: TypeAlias = Callable[[Any], tuple[Sequence[Any], Callable[[list[Any]], Any]]]
+FeedFunction: TypeAlias = Callable[[Any, Any], Sequence[tuple[Any, Any]]]
+PartialRunFeedFunction: TypeAlias = Callable[[Any], Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """How objects of one type are fetched and fed.
+
+    Attributes:
+        type: The class; objects of subclasses are meant too.
+        fetch: Gives the graph elements to fetch, and the function that takes their values.
+        feed: Gives (graph element, value) pairs for a key of ``feed_dict`` and its value.
+        feed_for_partial_run: Gives the graph elements that ``feed`` will feed.
+        is_stable: Whether the same object always expands to the same elements.
+    """
+
+    type: type
+    fetch: FetchFunction
+    feed: FeedFunction | None = None
+    feed_for_partial_run: PartialRunFeedFunction | None = None
+    is_stable: bool = False
+
+
+_CONVERSIONS: list[Conversion] = []
+
+
+def register_session_run_conversion_functions(
+    tensor_type: type,
+    fetch_function: FetchFunction,
+    feed_function: FeedFunction | None = None,
+    feed_function_for_partial_run: PartialRunFeedFunction | None = None,
+) -> None:
+    """Teach ``Session.run`` a type.
+
+    For example, a pair that is fetched as the sum of its parts and fed by its first::
+
+        register_session_run_conversion_functions(
+            Pair,
+            fetch_function=lambda pair: ([pair.a, pair.b], lambda values: values[0] + values[1]),
+            feed_function=lambda pair, value: [(pair.a, value)],
+            feed_function_for_partial_run=lambda pair: [pair.a])
+
+    Raises:
+        ValueError: The type, or a subclass of it, has been registered before.
+    """
+    for conversion in _CONVERSIONS:
+        if issubclass(conversion.type, tensor_type):
+            raise ValueError(f"{tensor_type} has already been registered, so it is left as it is.")
+    _CONVERSIONS.insert(
+        0, Conversion(tensor_type, fetch_function, feed_function, feed_function_for_partial_run)
+    )
+
+
+def find(value: Any) -> Conversion | None:
+    """The conversion for an object, or None where it stands for itself."""
+    for conversion in _CONVERSIONS:
+        if isinstance(value, conversion.type):
+            return conversion
+    return None
+
+
+def _slices_parts(slices: IndexedSlices) -> list[Any]:
+    if slices.dense_shape is None:
+        return [slices.values, slices.indices]
+    return [slices.values, slices.indices, slices.dense_shape]
+
+
+def _slices_value(values: list[Any]) -> IndexedSlicesValue:
+    return IndexedSlicesValue(values[0], values[1], values[2] if len(values) == 3 else None)
+
+
+_CONVERSIONS += [
+    Conversion(
+        SparseTensor,
+        lambda sparse: (
+            [sparse.indices, sparse.values, sparse.dense_shape],
+            lambda values: SparseTensorValue(*values),
+        ),
+        lambda sparse, value: list(
+            zip([sparse.indices, sparse.values, sparse.dense_shape], value, strict=False)
+        ),
+        lambda sparse: [sparse.indices, sparse.values, sparse.dense_shape],
+        is_stable=True,
+    ),
+    Conversion(
+        IndexedSlices,
+        lambda slices: (_slices_parts(slices), _slices_value),
+        lambda slices, value: list(zip(_slices_parts(slices), value, strict=False)),
+        _slices_parts,
+        is_stable=True,
+    ),
+]

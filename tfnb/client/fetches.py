@@ -1,0 +1,204 @@
+"""From nested fetches to a flat list of graph elements, and from flat values back to the nest.
+
+``FetchMapper`` walks the structure once. Each distinct tensor or operation gets one *slot*, however
+often it is named, and the structure becomes a *builder*: a function that takes one value per slot
+and gives the answer in the shape of the question. Both are fixed; a mapper may be kept and used for
+every run with the same fetches.
+
+What may be fetched besides tensors, operations and names is a matter of registration: a
+``Conversion`` says how a type is expanded into tensors, and how their values are put together again
+(:mod:`tfnb.client.conversions`).
+
+Corresponds to the fetch mappers of TensorFlow's ``client/session.py``.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Callable, Mapping
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tfnb.client import conversions
+from tfnb.core import errors
+from tfnb.framework.operation import Operation
+from tfnb.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from tfnb.framework.graph import Graph
+
+Builder: TypeAlias = Callable[["Sequence[Any]"], Any]
+
+
+class FetchMapper:
+    """The fetches of one run: which elements are asked for, and how the answer is shaped.
+
+    Attributes:
+        slots: The distinct tensors and operations, in the order they are first met.
+        build_results: Takes one value per slot, returns the answer.
+        is_repeatable: Whether the same fetches have the same slots in every run, so that a plan
+            may be kept.
+    """
+
+    __slots__ = ("_graph", "_index", "build_results", "is_repeatable", "slots")
+
+    def __init__(self, graph: Graph, fetches: Any) -> None:
+        self._graph = graph
+        self._index: dict[Tensor | Operation, int] = {}
+        self.slots: list[Tensor | Operation] = []
+        self.is_repeatable = True
+        self.build_results: Builder = self._map(fetches)
+
+    # -- the walk: each step returns the builder of one part ---------------------------------------
+
+    def _map(self, fetch: Any) -> Builder:
+        if isinstance(fetch, Tensor | Operation | str):
+            return self._map_element(fetch)
+        if fetch is None:
+            raise TypeError(
+                'Argument `fetch` = None has invalid type "NoneType". Cannot be None: fetch a '
+                "tensor, an operation, a name, or a structure of these."
+            )
+        if isinstance(fetch, list | tuple):
+            return self._map_sequence(fetch)
+        if isinstance(fetch, Mapping):
+            return self._map_mapping(fetch)
+        conversion = conversions.find(fetch)
+        if conversion is not None:
+            return self._map_converted(fetch, conversion)
+        if hasattr(type(fetch), "__attrs_attrs__"):
+            return self._map_attrs(fetch)
+        if dataclasses.is_dataclass(fetch) and not hasattr(fetch, "_as_graph_element"):
+            return self._map_dataclass(fetch)
+        return self._map_element(fetch)
+
+    def _map_sequence(self, fetch: Sequence[Any]) -> Builder:
+        builders = [self._map(item) for item in fetch]
+        kind = type(fetch)
+        if isinstance(fetch, list):
+            return lambda values: [build(values) for build in builders]
+        if kind is tuple:
+            return lambda values: tuple([build(values) for build in builders])
+        if hasattr(kind, "_fields"):
+            return lambda values: kind(*[build(values) for build in builders])
+        return lambda values: kind([build(values) for build in builders])  # type: ignore[call-arg]
+
+    def _map_mapping(self, fetch: Mapping[Any, Any]) -> Builder:
+        keys = list(fetch)
+        builders = [self._map(fetch[key]) for key in keys]
+        kind: Callable[[], Any] = type(fetch)
+        if isinstance(fetch, collections.defaultdict):
+            factory = fetch.default_factory
+            kind = lambda: collections.defaultdict(factory)  # noqa: E731
+
+        def build_mapping(values: Sequence[Any]) -> Any:
+            result = kind()
+            for key, build in zip(keys, builders, strict=True):
+                result[key] = build(values)
+            return result
+
+        return build_mapping
+
+    def _map_attrs(self, fetch: Any) -> Builder:
+        kind = type(fetch)
+        attributes = [a for a in kind.__attrs_attrs__ if a.init]
+        builders = [self._map(getattr(fetch, a.name)) for a in attributes]
+        names = [
+            a.name.lstrip("_") if getattr(a, "alias", None) is None else a.alias for a in attributes
+        ]
+        return lambda values: kind(
+            **{name: build(values) for name, build in zip(names, builders, strict=True)}
+        )
+
+    def _map_dataclass(self, fetch: Any) -> Builder:
+        kind = type(fetch)
+        names = [f.name for f in dataclasses.fields(fetch) if f.init]
+        builders = [self._map(getattr(fetch, name)) for name in names]
+        return lambda values: kind(
+            **{name: build(values) for name, build in zip(names, builders, strict=True)}
+        )
+
+    def _map_converted(self, fetch: Any, conversion: conversions.Conversion) -> Builder:
+        kind = type(fetch)
+        if conversion.is_stable and kind.__hash__ is object.__hash__:
+            _LEAF_TYPES.add(kind)
+        else:
+            self.is_repeatable = False
+        parts, contract = conversion.fetch(fetch)
+        positions = [self._slot(part) for part in parts]
+        return lambda values: contract([values[i] for i in positions])
+
+    def _map_element(self, fetch: Any) -> Builder:
+        kind = type(fetch)
+        if kind not in _LEAF_TYPES and not _is_own_leaf(kind):
+            self.is_repeatable = False
+        return itemgetter(self._slot(fetch))
+
+    def _slot(self, fetch: Any) -> int:
+        element = _graph_element(self._graph, fetch)
+        position = self._index.get(element)
+        if position is None:
+            position = self._index[element] = len(self.slots)
+            self.slots.append(element)
+        return position
+
+
+def _graph_element(graph: Graph, fetch: Any) -> Tensor | Operation:
+    """The tensor or operation of ``graph`` that ``fetch`` means."""
+    try:
+        element = graph.as_graph_element(fetch, allow_tensor=True, allow_operation=True)
+    except TypeError as error:
+        raise TypeError(
+            f'Argument `fetch` = {fetch!r} has invalid type "{type(fetch).__name__}" must be a '
+            f"string or Tensor. ({error})"
+        ) from None
+    except (ValueError, KeyError) as error:
+        raise ValueError(
+            f"Argument `fetch` = {fetch!r} cannot be interpreted as a Tensor. "
+            f"({error.args[0] if error.args else error})"
+        ) from None
+    if not graph.is_fetchable(element):
+        op = element if isinstance(element, Operation) else element.op
+        raise errors.InaccessibleTensorError(
+            f"Operation {op.name!r} has been marked as not fetchable. Typically this happens when "
+            "it is made inside a loop or a function: return it from there, and fetch what is "
+            "returned."
+        )
+    return element
+
+
+# -- the key under which a plan for these fetches is kept ------------------------------------------
+
+_LEAF_TYPES: set[type] = {Tensor, Operation, str}
+
+
+def _is_own_leaf(kind: type) -> bool:
+    """Whether objects of a class always mean the same graph element; remembered in _LEAF_TYPES.
+
+    True for this library's own classes (variables) that are hashed by identity.
+    """
+    if kind.__module__.startswith("tfnb.") and kind.__hash__ is object.__hash__:
+        _LEAF_TYPES.add(kind)
+        return True
+    return False
+
+
+def structure_key(fetches: Any) -> Hashable | None:
+    """A key that is equal for equal questions, or None where no plan may be kept.
+
+    >>> structure_key(["a:0", ("b:0",)])
+    (<class 'list'>, 'a:0', (<class 'tuple'>, 'b:0'))
+    """
+    kind = fetches.__class__
+    if kind in _LEAF_TYPES:
+        return fetches  # type: ignore[no-any-return]
+    if kind is list or kind is tuple or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
+        parts = [part if part.__class__ in _LEAF_TYPES else structure_key(part) for part in fetches]
+    elif kind is dict or kind is collections.OrderedDict:
+        parts = [*fetches, *map(structure_key, fetches.values())]
+    else:
+        return None
+    return None if None in parts else (kind, *parts)

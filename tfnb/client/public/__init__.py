@@ -1,0 +1,199 @@
+"""The public names, ``tf.nn.relu`` and all others, each imported when it is first used.
+
+``table.py`` says which module a name comes from; ``scripts/generate_public_names.py`` writes it
+from the ``EXPORTS`` of the modules. ``resolve`` imports that module and gives the object; a
+``Namespace`` (``tf.nn``) keeps what it resolved. The same table tells the op registry which family
+to import for an op that a GraphDef names.
+
+In a checkout, where families change from hour to hour, a name that the table lacks is looked for in
+all of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tfnb.client.public import missing
+from tfnb.client.public.other_names import OTHER_NAMES
+from tfnb.client.public.table import OPS, TABLE
+from tfnb.core import op_registry
+
+_OPS_PACKAGE = "tfnb.ops"
+# Importing these gives tensors their operators, so they come with whatever op is used first.
+_BASE_FAMILIES = ("tfnb.ops.math_ops",)
+
+# (module, name in it); an empty name means the module itself
+Origin = tuple[str, str]
+
+
+def parse_exports(exports: dict[str, Any], module: str) -> dict[str, dict[str, Origin]]:
+    """Namespace -> public name -> origin, from one module's ``EXPORTS``.
+
+    >>> parse_exports({"tf": ["matmul", "neg:negative"]}, "m")
+    {'tf': {'matmul': ('m', 'matmul'), 'neg': ('m', 'negative')}}
+    """
+    found: dict[str, dict[str, Origin]] = {}
+    for namespace, names in exports.items():
+        for entry in names.split() if isinstance(names, str) else names:
+            public, _, local = entry.partition(":")
+            found.setdefault(namespace, {})[public] = (
+                module,
+                local if ":" in entry else public,
+            )
+    return found
+
+
+@cache
+def names() -> dict[str, dict[str, Origin]]:
+    """Namespace -> public name -> origin, of everything the table knows."""
+    merged: dict[str, dict[str, Origin]] = {}
+    for module, exports in (*OTHER_NAMES.items(), *TABLE.items()):
+        for namespace, origins in parse_exports(exports, module).items():
+            merged.setdefault(namespace, {}).update(origins)
+    merged["raw_ops"] = {}
+    for namespace in list(merged):
+        _add_parents(merged, namespace)
+    return merged
+
+
+def _add_parents(merged: dict[str, dict[str, Origin]], namespace: str) -> None:
+    """Make ``tf.a.b`` a name of ``tf.a``, and ``tf.a`` one of ``tf``."""
+    while namespace != "tf":
+        parent, _, name = namespace.rpartition(".")
+        parent = parent or "tf"
+        merged.setdefault(parent, {})[name] = ("", namespace)
+        namespace = parent
+
+
+def resolve(namespace: str, name: str) -> Any:
+    """The object that ``tf.<namespace>.<name>`` means.
+
+    Raises:
+        AttributeError: There is none; says what replaces it, or that it is not there yet.
+    """
+    origin = names().get(namespace, {}).get(name)
+    if origin is None and not name.startswith("__"):
+        origin = _discovered().get(namespace, {}).get(name)
+    if origin is None:
+        raise AttributeError(missing.message(namespace, name, list(names().get(namespace, {}))))
+    module_name, local = origin
+    if not module_name:
+        return namespace_module(local)
+    if module_name.startswith(_OPS_PACKAGE):
+        _import_base_families()
+    module = importlib.import_module(module_name)
+    return getattr(module, local) if local else module
+
+
+class Namespace(ModuleType):
+    """``tf.nn`` and its like: a module whose members are imported when first used."""
+
+    def __init__(self, namespace: str) -> None:
+        super().__init__(f"tfnb.{namespace}", f"The names of tf.{namespace}.")
+        self._namespace = namespace
+
+    def __getattr__(self, name: str) -> Any:
+        value = resolve(self._namespace, name)
+        setattr(self, name, value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted(public_names(self._namespace))
+
+
+class RawOps(Namespace):
+    """``tf.raw_ops``: every registered op under its own name, arguments by keyword only."""
+
+    def __getattr__(self, name: str) -> Any:
+        definition = None if name.startswith("__") else op_registry.find(name)
+        if definition is None:
+            raise AttributeError(missing.message("raw_ops", name, []))
+
+        def build(**arguments: Any) -> Any:
+            return definition(**arguments)
+
+        build.__name__ = build.__qualname__ = name
+        build.__doc__ = definition.__doc__
+        setattr(self, name, build)
+        return build
+
+    def __dir__(self) -> list[str]:
+        return sorted(n for n in op_registry.all_ops() if not n.startswith("_"))
+
+
+@cache
+def namespace_module(namespace: str) -> ModuleType:
+    """The module object of a namespace; it can be imported as ``tfnb.<namespace>`` too."""
+    module = RawOps(namespace) if namespace == "raw_ops" else Namespace(namespace)
+    sys.modules.setdefault(module.__name__, module)
+    return module
+
+
+def install(package: ModuleType) -> None:
+    """Make every namespace importable as a submodule, and ``compat.v1`` the package itself."""
+    for namespace in names():
+        if namespace != "tf":
+            namespace_module(namespace)
+    compat = namespace_module("compat")
+    compat.v1 = sys.modules[f"{package.__name__}.compat.v1"] = package  # type: ignore[attr-defined]
+
+
+def public_names(namespace: str) -> set[str]:
+    """All names of a namespace, for ``dir`` and completion; imports nothing."""
+    return set(names().get(namespace, ()))
+
+
+def import_family(op_name: str) -> None:
+    """Import the module that registers an op; "" imports all of them."""
+    _import_base_families()
+    if not op_name:
+        for module in OPS:
+            importlib.import_module(module)
+        _discovered()
+        return
+    module = _family_of_op().get(op_name)
+    if module is not None:
+        importlib.import_module(module)
+    else:
+        _discovered()
+
+
+@cache
+def _family_of_op() -> dict[str, str]:
+    return {op: module for module, ops in OPS.items() for op in ops.split()}
+
+
+def _import_base_families() -> None:
+    for module in _BASE_FAMILIES:
+        if module not in sys.modules:
+            importlib.import_module(module)
+
+
+@cache
+def _discovered() -> dict[str, dict[str, Origin]]:
+    """What the families of a checkout export, read from themselves; elsewhere nothing."""
+    root = Path(__file__).parents[2]
+    if not (root.parent / "scripts" / "generate_public_names.py").exists():
+        return {}
+    found: dict[str, dict[str, Origin]] = {}
+    for room in ("framework", "ops"):
+        for path in sorted((root / room).glob("*.py")):
+            name = f"tfnb.{room}.{path.stem}"
+            try:
+                module = importlib.import_module(name)
+            except Exception as error:
+                missing.note_broken_family(name, error)
+                continue
+            for namespace, origins in parse_exports(getattr(module, "EXPORTS", {}), name).items():
+                found.setdefault(namespace, {}).update(origins)
+    for namespace in list(found):
+        _add_parents(found, namespace)
+    return found
+
+
+op_registry.add_loader(import_family)

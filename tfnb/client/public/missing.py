@@ -1,0 +1,90 @@
+"""What to say when a public name does not exist."""
+
+from __future__ import annotations
+
+from functools import cache
+
+_GRAPHS_ONLY = "tfnb runs graphs; there is no eager mode"
+
+# Names that went away or came later, and what to write instead.
+_REPLACED = {
+    "tf.contrib": "TensorFlow dropped it; most of what models use lives on in tf.nn, tf.layers, "
+    "tf.train and tf.math, for example tf.glorot_uniform_initializer for contrib.layers.xavier_initializer",
+    "tf.function": f"{_GRAPHS_ONLY}: build the ops once and run them with tf.Session",
+    "tf.GradientTape": f"{_GRAPHS_ONLY}: use tf.gradients(ys, xs)",
+    "tf.keras": "use tf.layers and tf.nn",
+    "tf.mul": "use tf.multiply",
+    "tf.sub": "use tf.subtract",
+    "tf.neg": "use tf.negative",
+    "tf.inv": "use tf.reciprocal",
+    "tf.pack": "use tf.stack",
+    "tf.unpack": "use tf.unstack",
+    "tf.select": "use tf.where",
+    "tf.listdiff": "use tf.setdiff1d",
+    "tf.complex_abs": "use tf.abs",
+    "tf.batch_matmul": "use tf.matmul",
+    "tf.batch_cholesky": "use tf.cholesky",
+    "tf.batch_matrix_inverse": "use tf.matrix_inverse",
+    "tf.scalar_summary": "use tf.summary.scalar",
+    "tf.histogram_summary": "use tf.summary.histogram",
+    "tf.image_summary": "use tf.summary.image",
+    "tf.audio_summary": "use tf.summary.audio",
+    "tf.merge_summary": "use tf.summary.merge",
+    "tf.merge_all_summaries": "use tf.summary.merge_all",
+    "tf.train.SummaryWriter": "use tf.summary.FileWriter",
+    "tf.python_io": "use tf.io.TFRecordWriter and tf.io.tf_record_iterator",
+    "tf.optimizers": "use tf.train, for example tf.train.AdamOptimizer",
+}
+_WHOLE_AREAS = {
+    "tf.estimator": "write the loop with tf.Session",
+    "tf.lite": "tfnb does not convert models",
+    "tf.tpu": "tfnb knows CPU and GPU devices",
+    "tf.distribute": "use tf.device, or a session on a server",
+}
+
+_broken: dict[str, Exception] = {}
+
+
+def note_broken_family(module: str, error: Exception) -> None:
+    """Remember that a module could not be imported, to say so when one of its names is missed."""
+    _broken[module] = error
+
+
+def message(namespace: str, name: str, known: list[str]) -> str:
+    """The text of the AttributeError.
+
+    Args:
+        namespace: ``tf`` or what stands between ``tf.`` and the name.
+        name: What was asked for.
+        known: The names there are.
+    """
+    module = "tfnb" if namespace == "tf" else f"tfnb.{namespace}"
+    full = f"tf.{name}" if namespace == "tf" else f"tf.{namespace}.{name}"
+    text = f"module {module!r} has no attribute {name!r}"
+    advice = _REPLACED.get(full) or _WHOLE_AREAS.get(full)
+    if advice is not None:
+        return f"{text}: {advice}."
+    if full in _tensorflow_names():
+        text += f": TensorFlow 1 has {full}, tfnb does not have it yet"
+    import difflib  # only a program that is about to fail needs it
+
+    close = difflib.get_close_matches(name, known, n=2, cutoff=0.75)
+    if close:
+        text += f". Did you mean {' or '.join(repr(c) for c in close)}?"
+    if _broken:
+        where = ", ".join(f"{module} ({error})" for module, error in _broken.items())
+        text += f" (could not be imported: {where})"
+    return text
+
+
+@cache
+def _tensorflow_names() -> frozenset[str]:
+    """Every public name of TensorFlow 1's API, ``tf.nn.relu``."""
+    from importlib import resources
+
+    text = (resources.files(__package__) / "tensorflow_names.txt").read_text()
+    found = set()
+    for line in text.splitlines():
+        namespace, _, names = line.partition(": ")
+        found.update(f"{namespace}.{name}" for name in names.split())
+    return frozenset(found)

@@ -1,0 +1,481 @@
+"""``Session``: where a graph being built meets the runtime that runs it.
+
+A session holds
+  _graph            the user's graph; shared with any number of other sessions
+  _session          the runtime's session: placement, executors, variables
+  _current_version  the graph version the runtime has seen; guarded by _extend_lock
+  _plans            (fetch structure, feed keys) -> CallPlan; emptied by close()
+and nothing of a single step. ``run`` is a dictionary lookup and a call of the plan; everything that
+checks, names and explains happens when a plan is made (``_plan_for``) or when a run failed
+(:mod:`tfnb.client.session_errors`).
+
+Corresponds to TensorFlow's ``client/session.py``. It differs in that a run that has been seen
+before does not look at the graph again: ops added since are sent when something new is asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from typing import TYPE_CHECKING, Any, Self
+
+from tfnb.client import partial_run
+from tfnb.client.call_plan import CallPlan
+from tfnb.client.callable import CallableFromOptions, make_callable
+from tfnb.client.feeds import expand_feed_dict
+from tfnb.client.fetches import FetchMapper, structure_key
+from tfnb.client.session_errors import explain
+from tfnb.common_runtime import session_factory
+from tfnb.core import errors
+from tfnb.framework import default_session, traceback_of_user
+from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.graph import Graph
+from tfnb.proto.config_pb2 import ConfigProto, RunMetadata, RunOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    from tfnb.framework.default_session import SessionLike
+    from tfnb.framework.default_stack import StackController
+    from tfnb.proto.graph_pb2 import GraphDef
+
+# Dead handles are dropped in one run when this many have gathered.
+_DEAD_HANDLES_PER_RUN = 10
+
+
+class DeviceAttributes:
+    """One device of a session, as ``list_devices`` gives it."""
+
+    __slots__ = ("_device_type", "_incarnation", "_memory_limit_bytes", "_name")
+
+    def __init__(
+        self, name: str, device_type: str, memory_limit_bytes: int, incarnation: int
+    ) -> None:
+        self._name = name
+        self._device_type = device_type
+        self._memory_limit_bytes = memory_limit_bytes
+        self._incarnation = incarnation
+
+    @property
+    def name(self) -> str:
+        """The full name, ``/job:localhost/replica:0/task:0/device:CPU:0``."""
+        return self._name
+
+    @property
+    def device_type(self) -> str:
+        """``CPU`` or ``GPU``."""
+        return self._device_type
+
+    @property
+    def memory_limit_bytes(self) -> int:
+        """How much memory may be used there."""
+        return self._memory_limit_bytes
+
+    @property
+    def incarnation(self) -> int:
+        """A number that changes when the device starts anew."""
+        return self._incarnation
+
+    def __repr__(self) -> str:
+        return (
+            f"_DeviceAttributes({self._name}, {self._device_type}, {self._memory_limit_bytes}, "
+            f"{self._incarnation})"
+        )
+
+
+class BaseSession:
+    """What Session and InteractiveSession have in common: running a graph."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        """Open a session on a graph; nothing is sent to the runtime before the first run.
+
+        Args:
+            target: The engine to connect to; empty for this process.
+            graph: The graph to run; the default graph where none is given.
+            config: A ``ConfigProto``.
+
+        Raises:
+            TypeError: An argument has the wrong type.
+            NotFoundError: No engine accepts the target.
+        """
+        self._closed = True  # until the runtime's session exists, there is nothing to close
+        if graph is None:
+            graph = get_default_graph()
+        elif not isinstance(graph, Graph):
+            raise TypeError(
+                f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"'
+            )
+        self._graph = graph
+        self._target = _checked_target(target)
+        self._config = _checked_config(config)
+        self._add_shapes: bool = self._config.graph_options.infer_shapes
+        self._extend_lock = threading.Lock()
+        self._current_version = 0  # guarded by self._extend_lock
+        self._plans: dict[Any, CallPlan] = {}
+        self._dead_handles: list[str] = []
+        self._session = session_factory.new_session(
+            session_factory.SessionOptions(self._target, self._config)
+        )
+        self._closed = False
+
+    # -- what it is --------------------------------------------------------------------------------
+
+    @property
+    def graph(self) -> Graph:
+        """The graph this session runs."""
+        return self._graph
+
+    @property
+    def graph_def(self) -> GraphDef:
+        """The graph as a message, with shapes if ``graph_options.infer_shapes`` is set."""
+        return self._graph.as_graph_def(add_shapes=self._add_shapes)
+
+    @property
+    def sess_str(self) -> str:
+        """The target this session is connected to."""
+        return self._target
+
+    def list_devices(self) -> list[DeviceAttributes]:
+        """The devices this session can place ops on."""
+        return [
+            DeviceAttributes(d.name, d.device_type, d.memory_limit, d.incarnation)
+            for d in self._session.list_devices()
+        ]
+
+    # -- running -----------------------------------------------------------------------------------
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any:
+        """Run one step: what ``fetches`` needs, and give its values in the same structure.
+
+        Args:
+            fetches: A tensor, an operation, a name of one, or a nest of lists, tuples, dicts,
+                dataclasses of these.
+                An operation gives None.
+            feed_dict: Values to use in place of tensors, placeholders or any others.
+            options: Time limit, tracing, thread pool of this step.
+            run_metadata: Is overwritten with what ``options`` ask to record.
+
+        Raises:
+            RuntimeError: The session is closed, or its graph is empty.
+            TypeError: A fetch or a key of ``feed_dict`` has a type that means nothing in a graph.
+            ValueError: A fetch or feed is not in this session's graph, or the value of a feed has
+                the wrong shape.
+            OpError: An op failed; the error's ``op`` says which.
+        """
+        key = structure_key(fetches)
+        values: Iterable[Any]
+        if feed_dict:
+            plan = self._plans.get((key, *feed_dict))
+            values = feed_dict.values()
+        else:
+            plan = self._plans.get(key)
+            values = ()
+        if plan is None or plan.num_marks != self._graph._num_access_marks:
+            plan, values = self._plan_for(fetches, feed_dict or {})
+        if options is None and run_metadata is None:
+            return plan.run(values)
+        return self._run_with_options(plan, values, options, run_metadata)
+
+    def _run_with_options(
+        self,
+        plan: CallPlan,
+        values: Iterable[Any],
+        options: RunOptions | None,
+        run_metadata: RunMetadata | None,
+    ) -> Any:
+        if options is not None and not isinstance(options, RunOptions):
+            raise TypeError(
+                f'Argument `options` must be a tf.RunOptions, but got "{type(options).__name__}"'
+            )
+        if run_metadata is None:
+            return plan.run(values, options)
+        if not isinstance(run_metadata, RunMetadata):
+            raise TypeError(
+                "Argument `run_metadata` must be a tf.RunMetadata, but got "
+                f'"{type(run_metadata).__name__}"'
+            )
+        recorded = RunMetadata()
+        result = plan.run(values, options, recorded)
+        run_metadata.CopyFrom(recorded)
+        return result
+
+    def _plan_for(
+        self, fetches: Any, feed_dict: Mapping[Any, Any]
+    ) -> tuple[CallPlan, Iterable[Any]]:
+        """Check a run that was not seen before; give its plan and the values to feed, in order."""
+        self._check_runnable("run")
+        feeds = expand_feed_dict(self._graph, feed_dict)
+        mapper = FetchMapper(self._graph, fetches)
+        self._extend_graph()
+        plan = CallPlan(self, mapper, feeds)
+        key = structure_key(fetches) if mapper.is_repeatable else None
+        # Keys that stand for several tensors are expanded anew every time; only plain ones are kept.
+        if key is not None and len(feeds) == len(feed_dict) and _are_plain_keys(feed_dict):
+            self._plans[(key, *feed_dict) if feed_dict else key] = plan
+        return plan, list(feeds.values())
+
+    def _check_runnable(self, method: str) -> None:
+        if self._closed:
+            raise RuntimeError(
+                f"Attempted to use a closed Session. {method}() needs an open one: make a new "
+                "tf.Session(), its variables start uninitialized."
+            )
+        if self._graph.version == 0:
+            raise RuntimeError(
+                "The Session graph is empty. Add operations to the graph before calling "
+                f"{method}()."
+            )
+
+    def _extend_graph(self) -> None:
+        """Send the ops the runtime has not seen; costs in proportion to these alone."""
+        if self._graph.version == self._current_version:
+            return
+        with self._extend_lock:
+            graph_def, version = self._graph._as_graph_def(from_version=self._current_version)
+            if version == self._current_version:
+                return
+            try:
+                self._session.extend(graph_def)
+            except errors.OpError as error:
+                raise explain(error, self._graph, None) from None
+            self._current_version = version
+
+    def make_callable(
+        self,
+        fetches: Any,
+        feed_list: Sequence[Any] | None = None,
+        accept_options: bool = False,
+    ) -> Callable[..., Any]:
+        """Return a function that runs ``fetches``, taking the values of ``feed_list`` as arguments.
+
+        Args:
+            fetches: As for ``run``.
+            feed_list: What the arguments are fed to, in order.
+            accept_options: Whether the function also takes ``options`` and ``run_metadata``.
+
+        Raises:
+            TypeError: ``feed_list`` is no list or tuple, or as in ``run``.
+        """
+        return make_callable(self, fetches, feed_list, accept_options)
+
+    def _make_callable_from_options(self, callable_options: Any) -> CallableFromOptions:
+        """Return a function for a ``CallableOptions`` message: one value per feed, a list out."""
+        self._check_runnable("make_callable")
+        self._extend_graph()
+        return CallableFromOptions(self, callable_options)
+
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
+        """Begin a step that is fed and fetched in several calls; return its handle.
+
+        Args:
+            fetches: All that the calls together will fetch, and operations to run.
+            feeds: All that the calls together will feed.
+
+        Raises:
+            RuntimeError: The session is closed, or its graph is empty.
+            InvalidArgumentError: There is nothing to fetch or run.
+        """
+        return partial_run.setup(self, fetches, feeds)
+
+    def partial_run(
+        self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
+    ) -> Any:
+        """Go on with a step begun by ``partial_run_setup``: feed some, fetch some.
+
+        Raises:
+            RuntimeError: The session is closed, or ``fetches`` names an operation.
+            InvalidArgumentError: Something is not declared, given twice, or cannot be computed yet.
+        """
+        return partial_run.run(self, handle, fetches, feed_dict)
+
+    # -- handles whose Python objects died ---------------------------------------------------------
+
+    def _note_dead_handle(self, handle: str) -> None:
+        if self._closed:
+            return
+        self._dead_handles.append(handle)
+        if len(self._dead_handles) < _DEAD_HANDLES_PER_RUN:
+            return
+        from tfnb.ops import session_ops
+
+        handles, self._dead_handles = self._dead_handles, []
+        feeds, deleters = {}, []
+        for dead in handles:
+            holder, deleter = session_ops.handle_deleter(self._graph, dead)
+            feeds[holder] = dead
+            deleters.append(deleter)
+        self.run(deleters, feed_dict=feeds)
+
+    # -- default session, end ----------------------------------------------------------------------
+
+    def as_default(self) -> StackController[SessionLike]:
+        """A context in which this is the default session; leaving it does not close the session."""
+        return default_session.default_session(self)
+
+    def close(self) -> None:
+        """Cancel what runs and free what the session holds; harmless when repeated."""
+        if self._closed:
+            return
+        self._closed = True
+        # Runs look here first: an empty table sends them to the check that refuses.
+        self._plans = {}
+        self._session.close()
+
+    def __del__(self) -> None:
+        # Errors while the interpreter goes down, or of a half-built session, help nobody.
+        if not getattr(self, "_closed", True):
+            try:
+                self.close()
+            except Exception as error:
+                warnings.warn(f"Closing a forgotten session failed: {error}", stacklevel=1)
+
+
+class Session(BaseSession):
+    """A class for running graphs.
+
+    >>> import tfnb as tf
+    >>> with tf.Graph().as_default(), tf.Session() as sess:
+    ...     int(sess.run(tf.constant(3) * tf.constant(4)))
+    12
+    """
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        self._default_contexts: tuple[StackController[Any], StackController[Any]] | None = None
+
+    def __enter__(self) -> Self:
+        """Make this the default session and its graph the default graph."""
+        if self._default_contexts is not None:
+            raise RuntimeError(
+                "Session context managers are not re-entrant. Use `Session.as_default()` if you "
+                "want to enter a session multiple times."
+            )
+        graph_context, session_context = self.graph.as_default(), self.as_default()
+        self._default_contexts = graph_context, session_context
+        graph_context.__enter__()
+        session_context.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Leave both defaults and close the session."""
+        assert self._default_contexts is not None
+        graph_context, session_context = self._default_contexts
+        self._default_contexts = None
+        try:
+            session_context.__exit__(None, None, None)
+            graph_context.__exit__(None, None, None)
+        finally:
+            self.close()
+
+    @staticmethod
+    def reset(target: str, containers: Sequence[str] | None = None, config: Any = None) -> None:
+        """Drop the resources in some containers of a target, and close its sessions.
+
+        Args:
+            target: The engine; empty for this process.
+            containers: Their names; the default container where none is given.
+            config: A ``ConfigProto``.
+        """
+        options = session_factory.SessionOptions(_checked_target(target), _checked_config(config))
+        session_factory.reset(options, list(containers or ()))
+
+
+class InteractiveSession(BaseSession):
+    """A session that is the default one from the moment it is made, for use in a notebook.
+
+    >>> import tfnb as tf
+    >>> sess = tf.InteractiveSession(graph=tf.Graph())
+    >>> int(tf.constant(2).eval())
+    2
+    >>> sess.close()
+    """
+
+    _lock = threading.Lock()
+    _open: list[InteractiveSession] = []  # noqa: RUF012 - guarded by _lock, shared on purpose
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        own_config = ConfigProto()
+        own_config.CopyFrom(_checked_config(config))
+        if config is None:
+            own_config.gpu_options.allow_growth = True
+        # A cell run twice leaves old ops behind: a mistake in one of them must not stop the others.
+        own_config.graph_options.place_pruned_graph = True
+        super().__init__(target, graph, own_config)
+        self._opened_at = traceback_of_user.creation_site(traceback_of_user.capture())
+        with InteractiveSession._lock:
+            others = list(InteractiveSession._open)
+            InteractiveSession._open.append(self)
+        if others:
+            warnings.warn(_already_active(others), stacklevel=2)
+        self._contexts: list[StackController[Any]] = [self.as_default()]
+        if graph is not None:
+            self._contexts.append(graph.as_default())
+        for context in self._contexts:
+            # Cells come and go in any order, so the sessions of a notebook need not nest.
+            context.enforce_nesting = False
+            context.__enter__()
+
+    def close(self) -> None:
+        """Close the session; it is the default no longer."""
+        super().close()
+        with InteractiveSession._lock:
+            if self not in InteractiveSession._open:
+                return
+            InteractiveSession._open.remove(self)
+        for context in reversed(self._contexts):
+            context.__exit__(None, None, None)
+
+
+def _already_active(others: list[InteractiveSession]) -> str:
+    opened = [
+        f"opened in {session._opened_at}" if session._opened_at is not None else "opened elsewhere"
+        for session in others
+    ]
+    listed = opened[0] if len(opened) == 1 else f"{len(opened)} of them: {'; '.join(opened)}"
+    return (
+        f"An interactive session is already active ({listed}). It keeps its memory and its "
+        "variables; the new session has none of them and is the default from now on. Call "
+        "close() on the old session to free what it holds: tf.get_default_session().close(), "
+        "before opening another."
+    )
+
+
+def _are_plain_keys(feed_dict: Mapping[Any, Any]) -> bool:
+    return all(structure_key(key) is not None and not isinstance(key, tuple) for key in feed_dict)
+
+
+def _checked_target(target: Any) -> str:
+    if isinstance(target, str):
+        return target
+    if isinstance(target, bytes):
+        return target.decode()
+    if target is None:
+        return ""
+    hint = (
+        ' Did you do "Session(config)" instead of "Session(config=config)"?'
+        if isinstance(target, ConfigProto)
+        else ""
+    )
+    raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}".{hint}')
+
+
+def _checked_config(config: Any) -> ConfigProto:
+    if config is None:
+        return ConfigProto()
+    if not isinstance(config, ConfigProto):
+        raise TypeError(
+            f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"'
+        )
+    return config

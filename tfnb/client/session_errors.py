@@ -1,0 +1,185 @@
+"""From an error of the runtime to one that a user can act on.
+
+The runtime knows the node's name and what went wrong. ``explain`` finds the operation in the user's
+graph and adds: the cell and line that made it, and, for mistakes everybody makes, what is missing
+and what to type. All of this runs only after a step failed. The class, code, notes and cause of the
+error stay as they were.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tfnb.client.call_plan import CallPlan
+    from tfnb.core.errors import OpError
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+
+# Of many missing feeds or long paths the first ones are shown.
+_MAX_LISTED = 4
+_MAX_PATH = 5
+
+_NODE_IN_MESSAGE = re.compile(r"\{\{node ([^}\s]+)\}\}|\[\[node ([^\s\]]+)")
+
+
+def explain(error: OpError, graph: Graph, plan: CallPlan | None) -> OpError:
+    """The same error, made to name the user's operation and what to do.
+
+    Args:
+        error: What the runtime raised.
+        graph: The graph that ran.
+        plan: The run that failed; None where the question was not an ordinary run.
+
+    Returns:
+        An error of the same class, to be raised ``from None``.
+    """
+    name = error.node_name or _node_in(error.message)
+    op = _find_operation(graph, name)
+    lines = [error.message]
+    if name is not None and not _NODE_IN_MESSAGE.search(error.message):
+        lines.append(f"\t [[node {name}{_definition(op)}]]")
+    lines += _advice(error, op, plan)
+    explained = type(error)(op.node_def if op is not None else error.node_def, op, "\n".join(lines))
+    explained.error_code = error.error_code
+    explained.experimental_payloads = error.experimental_payloads
+    explained.node_name = name
+    for note in getattr(error, "__notes__", ()):
+        explained.add_note(note)
+    explained.__cause__ = error.__cause__
+    return explained
+
+
+def _node_in(message: str) -> str | None:
+    match = _NODE_IN_MESSAGE.search(message)
+    return None if match is None else match[1] or match[2]
+
+
+def _find_operation(graph: Graph, name: str | None) -> Operation | None:
+    if name is None:
+        return None
+    try:
+        return graph.get_operation_by_name(name)
+    except (KeyError, ValueError):
+        return None  # the runtime made this node
+
+
+def _definition(op: Operation | None) -> str:
+    if op is None:
+        return ""
+    site = op.creation_site
+    if site is None:
+        return f" ({op.type})"
+    text = f": {site.text}" if site.text else ""
+    return f" ({op.type}), defined at {site}{text}"
+
+
+def _advice(error: OpError, op: Operation | None, plan: CallPlan | None) -> list[str]:
+    """Lines that say what to do, for the errors where that is known."""
+    if plan is None:
+        return []
+    if error.message.startswith("You must feed a value for placeholder"):
+        return _missing_feeds_advice(plan)
+    return []
+
+
+# -- placeholders without a value ------------------------------------------------------------------
+
+
+class _Missing(NamedTuple):
+    """A placeholder that a run reaches but does not feed."""
+
+    tensor: Tensor
+    path: list[str]  # from what was asked for down to the placeholder
+
+
+def missing_feeds(plan: CallPlan) -> list[_Missing]:
+    """Every placeholder that the plan's fetches can reach without passing a fed tensor."""
+    fed = {feed.tensor for feed in plan.feeds}
+    parents: dict[Operation, Operation | None] = {}
+    queue: deque[Operation] = deque()
+
+    def reach(op: Operation, parent: Operation | None) -> None:
+        if op not in parents:
+            parents[op] = parent
+            queue.append(op)
+
+    for root in (*(tensor.op for tensor in plan.fetch_tensors), *plan.targets):
+        reach(root, None)
+    missing = []
+    while queue:
+        op = queue.popleft()
+        if op.type in ("Placeholder", "PlaceholderV2"):
+            missing.append(_Missing(op.outputs[0], _path(op, parents)))
+        for tensor in op.inputs:
+            if tensor not in fed:
+                reach(tensor.op, op)
+        for control in op.control_inputs:
+            reach(control, op)
+    return missing
+
+
+def _path(op: Operation, parents: dict[Operation, Operation | None]) -> list[str]:
+    names = [op.name]
+    above = parents[op]
+    while above is not None:
+        names.append(above.name)
+        above = parents[above]
+    return names[::-1]
+
+
+def _missing_feeds_advice(plan: CallPlan) -> list[str]:
+    missing = missing_feeds(plan)
+    if not missing:
+        return []
+    lines = [
+        "This run reaches one placeholder without a value:"
+        if len(missing) == 1
+        else f"This run reaches {len(missing)} placeholders without a value:"
+    ]
+    lines += [
+        f"  {m.tensor.name} {m.tensor.dtype.name} {_shape_text(m.tensor)}, for {_path_text(m.path)}"
+        for m in missing[:_MAX_LISTED]
+    ]
+    if len(missing) > _MAX_LISTED:
+        lines.append(f"  and {_names(m.tensor.name for m in missing[_MAX_LISTED:])}")
+    pairs = ", ".join(f"{m.tensor.name!r}: {_example_value(m.tensor)}" for m in missing)
+    lines.append(f"Pass them along: feed_dict={{{pairs}}}")
+    return lines
+
+
+def _path_text(path: Sequence[str]) -> str:
+    if len(path) > _MAX_PATH:
+        path = [*path[:2], f"… {len(path) - _MAX_PATH + 1} more …", *path[-2:]]
+    return " ← ".join(path)
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+def _shape_text(tensor: Tensor) -> str:
+    dims = tensor.shape.dim_values
+    if dims is None:
+        return "of any shape"
+    inner = ", ".join("?" if d is None else str(d) for d in dims)
+    return f"({inner},)" if len(dims) == 1 else f"({inner})"
+
+
+def _example_value(tensor: Tensor) -> str:
+    """Python for a value that fits, to be replaced by the user's own."""
+    dims = tensor.shape.dim_values
+    dtype = tensor.dtype.base_dtype
+    zero = "''" if dtype.name == "string" else "False" if dtype.is_bool else "0"
+    if not dims:
+        return "0." if dtype.is_floating else zero
+    sizes = tuple(1 if d is None else d for d in dims)
+    kind = "object" if dtype.name == "string" else f"np.{dtype.name}"
+    if kind == "np.bool":
+        kind = "bool"
+    return f"np.zeros({sizes}, {kind})"
