@@ -1,4 +1,4 @@
-"""``python -m tests.cases FOLDER``: replays the cases of a folder and prints how many ran and passed."""
+"""``python -m tests.cases FOLDER``: replays a folder's cases, prints how many ran and passed."""
 
 from __future__ import annotations
 

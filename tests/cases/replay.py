@@ -35,7 +35,7 @@ def read_case(folder: Path) -> dict[str, Any]:
 
 
 def missing_ops(folder: Path) -> list[str]:
-    """Ops of a case's graph that tfnb does not know; functions of the graph's library are no ops."""
+    """Ops of a case's graph that tfnb does not know; functions of its library are no ops."""
     graph_def = read_graph_def(folder, read_case(folder)["graph"])
     nodes = [*graph_def.node]
     for function in graph_def.library.function:

@@ -1,4 +1,4 @@
-"""Whole graphs against TensorFlow's stored answers: the project's own set, and others where a folder holds them.
+"""Whole graphs against TensorFlow's stored answers: the project's own, and those of another folder.
 
 ``TFNB_CASES`` names a folder of further cases; without it, ``shared/cases`` beside the checkout is
 taken if it is there.

@@ -24,7 +24,7 @@ CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 
 
 class GraphBuilder:
-    """A graph under construction: ``node`` takes inputs as ``node``, ``(node, output)`` or ``"^name"``."""
+    """A graph under construction; an input is a node, ``(node, output)`` or ``"^name"``."""
 
     def __init__(self) -> None:
         self.graph = Graph()

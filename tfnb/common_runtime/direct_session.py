@@ -99,7 +99,7 @@ class DirectSession:
             self.extend(graph_def)
 
     def extend(self, graph_def: graph_pb2.GraphDef) -> None:
-        """Adds nodes to the session's graph; steps in flight and cached executors are not disturbed.
+        """Adds nodes to the graph; steps in flight and cached executors are not disturbed.
 
         Raises:
           InvalidArgumentError: a node is malformed or was sent before; nothing is added then.
@@ -126,6 +126,8 @@ class DirectSession:
           feeds: tensor name -> array of the tensor's dtype.
           fetches: names of tensors to return.
           targets: names of ops to run.
+          run_options: time-out, trace and partition graphs of this step.
+          run_metadata: is overwritten with what ``run_options`` ask for.
 
         Raises:
           OpError: what the step failed with.
@@ -177,6 +179,8 @@ class DirectSession:
         Args:
           prepared: from :meth:`prepare`.
           feed_values: one array per feed, in the order of ``prepared.feeds``; never written to.
+          run_options: time-out, trace and partition graphs of this step.
+          run_metadata: is overwritten with what ``run_options`` ask for.
 
         Returns:
           One fresh value per fetch, in the order of ``prepared.fetches``.

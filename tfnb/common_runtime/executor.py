@@ -82,7 +82,7 @@ class ExecutorState:
         Raises:
           OpError: a kernel failed, or the step was asked to end.
         """
-        run_state, step, ready = self.run_state, self.step, self.ready
+        run_state, ready = self.run_state, self.ready
         device, propagator = self.immutable.device, self.propagator
         hooks, partition, step_id = run_state.hooks, self.partition, run_state.step_id
         node_started, node_done = hooks.node_started, hooks.node_done

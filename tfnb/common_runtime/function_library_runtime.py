@@ -67,7 +67,7 @@ class FunctionLibraryRuntime:
         function = self.instantiate(name, attrs, ctx.device)  # type: ignore[arg-type]
         if len(args) != function.num_args:
             raise errors.invalid_argument(
-                f"Function '{name}' takes {function.num_args} arguments, but {len(args)} were given."
+                f"Function '{name}' takes {function.num_args} arguments, not {len(args)}."
             )
         caller: RunState = ctx.step.run_state  # type: ignore[assignment]
         if caller.depth >= MAX_DEPTH:
@@ -92,7 +92,7 @@ class FunctionLibraryRuntime:
         for position, value in enumerate(frame.retvals):
             if value is None:
                 raise errors.invalid_argument(
-                    f"Retval[{position}] does not have value: a result of function '{name}' is dead."
+                    f"Retval[{position}] does not have value: it is dead in function '{name}'."
                 )
         return frame.retvals
 

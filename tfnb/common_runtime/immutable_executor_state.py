@@ -3,12 +3,12 @@
 Made once per signature and shared by every step without a lock.  Corresponds to TensorFlow's
 ``immutable_executor_state.h`` and ``graph_view.h``.
 
-Layout.  A node belongs to one frame.  Within its frame it owns one pending count (``pending_id``) and one
-input slot per data input (from ``input_start``); an iteration of the frame is therefore two flat lists that
-start as copies of ``FrameInfo.initial_pending`` and of a list of ``None``.
+Layout.  A node belongs to one frame.  Within its frame it owns one pending count (``pending_id``)
+and one input slot per data input (from ``input_start``); an iteration of the frame is therefore two
+flat lists that start as copies of ``FrameInfo.initial_pending`` and of a list of ``None``.
 
-Pending counts.  An ordinary node waits for all of its in-edges.  A Merge counts 2 for each control edge and 1
-for "no live input yet", so that an odd count says that no data arrived.
+Pending counts.  An ordinary node waits for all of its in-edges.  A Merge counts 2 for each control
+edge and 1 for "no live input yet", so that an odd count says that no data arrived.
 """
 
 from __future__ import annotations

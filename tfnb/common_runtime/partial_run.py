@@ -1,9 +1,9 @@
 """Steps that are fed and fetched piece by piece.
 
-``setup`` starts the executors at once: each feed is a Recv that waits in the step's rendezvous, each fetch a
-Send into it.  ``run`` leaves feeds there, lets the executors go on, and takes the fetches.  A handle belongs to
-one caller at a time; several handles are independent.  Corresponds to PRunSetup and PRun in
-TensorFlow's ``direct_session.cc``.
+``setup`` starts the executors at once: each feed is a Recv that waits in the step's rendezvous,
+each fetch a Send into it.  ``run`` leaves feeds there, lets the executors go on, and takes the
+fetches.  A handle belongs to one caller at a time; several handles are independent.  Corresponds to
+PRunSetup and PRun in TensorFlow's ``direct_session.cc``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What an op promises: its arguments, attributes and flags, and the little language they are written in.
+"""What an op promises: arguments, attributes and flags, and the language they are written in.
 
-An :class:`OpDef` is the plain form of TensorFlow's ``OpDef`` message.  Ops write it in the text that
-TensorFlow's ``REGISTER_OP`` uses, so that a signature greps to the original::
+An :class:`OpDef` is the plain form of TensorFlow's ``OpDef`` message.  Ops write it in the text
+that TensorFlow's ``REGISTER_OP`` uses, so that a signature greps to the original::
 
     parse_op_def("Relu", "features: T -> activations: T", ("T: {realnumbertype, qint8}",))
 

@@ -4,7 +4,8 @@ A kernel function says by its first parameters what it is:
 
 * ``(xp, *inputs, *, attrs...)`` pure: arrays in, arrays out, on NumPy or CuPy;
 * ``(ctx, *inputs, *, attrs...)`` needs the step: resources, rendezvous, randomness, functions;
-* ``(ctx, done, *inputs, *, attrs...)`` asynchronous: returns at once and calls ``done(outputs | exception)``.
+* ``(ctx, done, *inputs, *, attrs...)`` asynchronous: returns at once and calls
+  ``done(outputs | exception)``.
 
 :func:`create_kernel` binds a function to one node's attributes once, so that running it is one
 call. Keyword-only parameters are attributes by name; list arguments arrive as one Python list. An

@@ -38,7 +38,7 @@ class OpDefinition:
     Attributes:
       name: TensorFlow's name of the op (``MatMul``).
       function: the shared kernel, or None where the op has no kernel.
-      shape_function: ``fn(InferenceContext) -> TensorShape | list[TensorShape]`` or None (all unknown).
+      shape_function: ``fn(InferenceContext) -> shape | list of shapes`` or None (all unknown).
       gradient_function: ``fn(operation, *grads)`` or None.
       is_differentiable: False where the op was marked as having no gradient.
       host_memory: names of inputs and outputs that stay in host memory on other devices than CPU.
@@ -98,7 +98,7 @@ class OpDefinition:
         return self._op_def
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Adds a node of this op to the default graph: inputs in order, then attributes by keyword."""
+        """Adds a node to the default graph: inputs in order, then attributes by keyword."""
         if _builder is None:
             raise errors.internal(f"No graph builder is installed; cannot build {self.name}.")
         return _builder(self, args, kwargs)
@@ -130,7 +130,7 @@ class OpDefinition:
         return self
 
     def constant_value(self, function: Callable[..., Any]) -> OpDefinition:
-        """Registers ``function(tensor, partial) -> ndarray | None``: the value known while building."""
+        """Registers ``function(tensor, partial) -> ndarray | None``: the value while building."""
         self.constant_value_function = function
         return self
 

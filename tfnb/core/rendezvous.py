@@ -1,8 +1,9 @@
 """Where tensors wait for each other: the meeting point of Send and Recv.
 
-A key names one tensor of one iteration on its way between two devices.  Values sent under a key queue up
-first in, first out; each Recv takes one.  A Recv never blocks a thread: it leaves a callback.  ``start_abort``
-fails everybody who waits and everybody who comes later.  Corresponds to TensorFlow's ``rendezvous.h``.
+A key names one tensor of one iteration on its way between two devices.  Values sent under a key
+queue up first in, first out; each Recv takes one.  A Recv never blocks a thread: it leaves a
+callback.  ``start_abort`` fails everybody who waits and everybody who comes later.  Corresponds to
+TensorFlow's ``rendezvous.h``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Shape functions: what an op says about its outputs' shapes while the graph is built.
 
-A shape function takes an :class:`InferenceContext` and returns one ``TensorShape`` or a list with one per
-output.  It raises ``ValueError`` for inputs that can never fit.  The stock functions below serve most ops.
-Corresponds to TensorFlow's ``shape_inference.h`` and ``common_shape_fns.cc``.
+A shape function takes an :class:`InferenceContext` and returns one ``TensorShape`` or a list with
+one per output.  It raises ``ValueError`` for inputs that can never fit.  The stock functions below
+serve most ops. Corresponds to TensorFlow's ``shape_inference.h`` and ``common_shape_fns.cc``.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class StepObserver:
         name_index: int,
         t_ns: int,
     ) -> None:
-        """A loop begins: its frame was made; ``name_index`` points into ``PartitionView.frame_names``."""
+        """A loop begins; ``name_index`` is into ``PartitionView.frame_names``."""
 
     def iteration_started(
         self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int

@@ -1,4 +1,4 @@
-"""The primitives of dataflow control: Switch, Merge, Enter, Exit, NextIteration, LoopCond and their kin.
+"""The primitives of control: Switch, Merge, Enter, Exit, NextIteration, LoopCond and kin.
 
 Their meaning (frames, iterations, dead tensors) is the executor's; the kernels here only move a
 value. ``DEAD`` stands for an output that carries no value: a Switch gives it on the side not taken.

@@ -1,4 +1,4 @@
-"""Send and Recv: how a tensor crosses from one partition to another, through the step's rendezvous."""
+"""Send and Recv: how a tensor crosses from one partition to another."""
 
 from __future__ import annotations
 
