@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
 from tfnb.core.attr_value import NameAttrList, decode_attr
+from tfnb.core.node_text import type_word
 from tfnb.graph.algorithm import prune_for_reverse_reachability
 from tfnb.graph.graph import CONTROL_SLOT, Graph, Node
 from tfnb.graph.graph_constructor import types_compatible
-from tfnb.graph.validate import complete_attrs, type_word
+from tfnb.graph.validate import complete_attrs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
 from tfnb.core.attr_value import decode_attrs, encode_attr
+from tfnb.core.node_text import type_word
 from tfnb.core.versions import VersionDef, check_graph_versions
 from tfnb.graph.function_library import FunctionLibraryDefinition
 from tfnb.graph.graph import CONTROL_SLOT, Edge, Graph, Node
@@ -28,7 +29,6 @@ from tfnb.graph.validate import (
     complete_attrs,
     is_back_edge_pair,
     is_valid_node_name,
-    type_word,
 )
 from tfnb.proto import graph_pb2
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import errors
 from tfnb.core.attr_value import NameAttrList, TensorAttr, kind_of
 from tfnb.core.dtypes import DType
+from tfnb.core.node_text import attr_text, op_def_text, type_word
 from tfnb.core.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tfnb.core.op_def import ArgDef, AttrDef, OpDef
+    from tfnb.core.op_def import AttrDef, OpDef
     from tfnb.graph.graph import Graph
 
 _NODE_NAME = re.compile(r"[A-Za-z0-9._][A-Za-z0-9_.\-/]*(?:>[A-Za-z0-9.][A-Za-z0-9_.\-/]*)*")
@@ -106,7 +107,7 @@ def check_number_of_inputs(
         types = ", ".join(type_word(dtype) for dtype in expected)
         raise errors.invalid_argument(
             f"NodeDef expected inputs '{types}' do not match {found} inputs specified; "
-            f"{summarize_op_def(op_def)}; NodeDef: {{{{node {node_name}}}}}"
+            f"{op_def_text(op_def)}; NodeDef: {{{{node {node_name}}}}}"
         )
 
 
@@ -144,75 +145,6 @@ def is_back_edge_pair(src_op: str, dst_op: str) -> bool:
     return src_op in ("NextIteration", "RefNextIteration") and dst_op in ("Merge", "RefMerge")
 
 
-# -- the words of a signature ----------------------------------------------------------------------
-
-_TYPE_WORDS = {"float32": "float", "float64": "double", "float16": "half"}
-
-
-def type_word(dtype: DType) -> str:
-    """TensorFlow's runtime name of a dtype: ``float`` for float32, ``float_ref`` for a reference.
-
-    >>> from tfnb.core import dtypes
-    >>> type_word(dtypes.float32), type_word(dtypes.float32_ref), type_word(dtypes.int32)
-    ('float', 'float_ref', 'int32')
-    """
-    base = dtype.base_dtype.name
-    return _TYPE_WORDS.get(base, base) + ("_ref" if dtype.is_ref_dtype else "")
-
-
-def summarize_op_def(op_def: OpDef) -> str:
-    """An op's signature in one line, as TensorFlow's messages print it."""
-    parts = [
-        f"Op<name={op_def.name}",
-        f"signature={_summarize_args(op_def.inputs)} -> {_summarize_args(op_def.outputs)}",
-    ]
-    parts += [f"attr={_summarize_attr(attr)}" for attr in op_def.attrs]
-    if op_def.is_stateful:
-        parts.append("is_stateful=true")
-    return "; ".join(parts) + ">"
-
-
-def _summarize_args(args: Sequence[ArgDef]) -> str:
-    return ", ".join(f"{arg.name}:{_summarize_type(arg)}" for arg in args)
-
-
-def _summarize_type(arg: ArgDef) -> str:
-    if arg.type_list_attr:
-        text = arg.type_list_attr
-    else:
-        one = type_word(arg.type) if arg.type is not None else arg.type_attr
-        text = f"{arg.number_attr}*{one}" if arg.number_attr else one
-    return f"Ref({text})" if arg.is_ref else text
-
-
-def _summarize_attr(attr: AttrDef) -> str:
-    text = f"{attr.name}:{attr.type}"
-    if attr.has_default:
-        text += f",default={summarize_attr_value(attr.default)}"
-    if attr.minimum is not None:
-        text += f",min={attr.minimum}"
-    if attr.allowed:
-        text += f",allowed={summarize_attr_value(list(attr.allowed))}"
-    return text
-
-
-def summarize_attr_value(value: Any) -> str:
-    """An attribute's value as TensorFlow's messages print it."""
-    if isinstance(value, DType):
-        return f"DT_{type_word(value).upper()}"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, bytes):
-        return '"' + value.decode("utf-8", "backslashreplace") + '"'
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(summarize_attr_value(one) for one in value) + "]"
-    if isinstance(value, TensorShape):
-        return str(value).replace("(", "[").replace(")", "]").replace("None", "?")
-    if isinstance(value, NameAttrList):
-        return f"{value.name}[]"
-    return str(value)
-
-
 # -- what can be wrong with an attribute -----------------------------------------------------------
 
 
@@ -223,7 +155,7 @@ def _missing_attrs(
     plural = "s" if len(names) > 1 else ""
     listed = ", ".join(f"'{name}'" for name in names)
     return errors.invalid_argument(
-        f"NodeDef missing attr{plural} {listed} from {summarize_op_def(op_def)}"
+        f"NodeDef missing attr{plural} {listed} from {op_def_text(op_def)}"
         f"; NodeDef: {{{{node {node_name}}}}}"
     )
 
@@ -234,7 +166,7 @@ def _wrong_kind(
     return errors.invalid_argument(
         f"AttrValue had value with type '{kind_of(value)}' when '{attr.type}' expected\n\t "
         f"for attr '{attr.name}'\n\t; NodeDef: {{{{node {node_name}}}}}; "
-        f"{summarize_op_def(op_def)}"
+        f"{op_def_text(op_def)}"
     )
 
 
@@ -246,18 +178,17 @@ def _check_allowed(op_def: OpDef, attr: AttrDef, value: Any, node_name: str) -> 
             what = "Length" if is_list else "Value"
             raise errors.invalid_argument(
                 f"{what} for attr '{attr.name}' of {found} must be at least minimum {attr.minimum}"
-                f"; NodeDef: {{{{node {node_name}}}}}; {summarize_op_def(op_def)}"
+                f"; NodeDef: {{{{node {node_name}}}}}; {op_def_text(op_def)}"
             )
     if attr.allowed:
         for one in value if isinstance(value, list) else (value,):
             if one not in attr.allowed:
-                found_word = type_word(one) if isinstance(one, DType) else summarize_attr_value(one)
+                found_word = type_word(one) if isinstance(one, DType) else attr_text(one)
                 allowed = ", ".join(
-                    type_word(a) if isinstance(a, DType) else summarize_attr_value(a)
-                    for a in attr.allowed
+                    type_word(a) if isinstance(a, DType) else attr_text(a) for a in attr.allowed
                 )
                 raise errors.invalid_argument(
                     f"Value for attr '{attr.name}' of {found_word} is not in the list of allowed "
                     f"values: {allowed}\n\t; NodeDef: {{{{node {node_name}}}}}; "
-                    f"{summarize_op_def(op_def)}"
+                    f"{op_def_text(op_def)}"
                 )
