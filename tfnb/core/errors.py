@@ -114,7 +114,7 @@ class OpError(Exception):
             self.node_def,
             self.message,
             self.error_code,
-            dict(self.experimental_payloads),
+            self.experimental_payloads,
             self.node_name,
             None if notes is None else list(notes),
         )
@@ -125,7 +125,7 @@ def _rebuild(
     node_def: Any,
     message: str,
     error_code: int,
-    payloads: dict[Any, Any],
+    payloads: Mapping[Any, Any],
     node_name: str | None,
     notes: list[str] | None,
 ) -> OpError:
@@ -163,21 +163,6 @@ class UnknownError(_CodedError):
     """Something failed that has no better class, for example a Python function in a kernel."""
 
     _code = UNKNOWN
-
-    def __init__(
-        self,
-        node_def: Any,
-        op: OperationLike | None,
-        message: str,
-        error_code: int | Mapping[Any, Any] = UNKNOWN,
-        *args: Mapping[Any, Any],
-    ) -> None:
-        """Make the error; TensorFlow lets this one class carry a foreign code."""
-        if not isinstance(error_code, int):
-            args = (error_code, *args)
-            error_code = UNKNOWN
-        super().__init__(node_def, op, message, *args)
-        self.error_code = error_code
 
 
 class InvalidArgumentError(_CodedError):
@@ -324,7 +309,9 @@ def from_code(
     """
     cls = _CODE_TO_CLASS.get(error_code)
     if cls is None:
-        return UnknownError(node_def, op, message, error_code)
+        error = UnknownError(node_def, op, message)
+        error.error_code = error_code
+        return error
     return cls(node_def, op, message)
 
 
