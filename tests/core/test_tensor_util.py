@@ -297,6 +297,15 @@ def test_strings_of_numpy_become_bytes() -> None:
     assert tensor_util.convert_to_ndarray(ready) is ready
 
 
+def test_no_numbers_are_no_strings_either() -> None:
+    """An empty array becomes one of strings; a number in it is refused."""
+    empty = tensor_util.convert_to_ndarray(np.zeros((0, 2)), dtypes.string)
+
+    assert (empty.dtype, empty.shape) == (object, (0, 2))
+    with pytest.raises(TypeError, match=r"Expected binary or unicode string, got 1\.0"):
+        tensor_util.convert_to_ndarray(np.ones(2), dtypes.string)
+
+
 def test_an_array_of_the_right_type_is_not_copied() -> None:
     """What needs no conversion is passed on."""
     array = np.zeros(3, np.float32)

@@ -230,6 +230,8 @@ def _convert_array(array: NDArray[Any], dtype: DType | None) -> NDArray[Any]:
     if dtype is None:
         return array if array.dtype.isnative else array.astype(own.numpy_dtype)
     if dtype is dtypes.string:
+        if not array.size:
+            return np.empty(array.shape, dtype=object)
         raise TypeError(f"Expected binary or unicode string, got {array.ravel()[:1].tolist()[0]}")
     if not dtype.is_numpy_compatible:
         raise _not_convertible(array, dtype, own)
