@@ -251,15 +251,16 @@ class StepEvents:
 
     def _fan_out(self, name: str, listeners: list[StepObserver]) -> Callable[..., None]:
         """One callable for all listeners of a hook, which drops those that raise."""
-        calls = [(observer, getattr(observer, name)) for observer in listeners]
+        calls = tuple((observer, getattr(observer, name)) for observer in listeners)
 
         def tell(*args: Any) -> None:
+            nonlocal calls
             for observer, call in calls:
                 try:
                     call(*args)
                 except Exception:
                     _log.exception("The observer %r failed in %s and was removed.", observer, name)
-                    calls[:] = [pair for pair in calls if pair[0] is not observer]
+                    calls = tuple(pair for pair in calls if pair[0] is not observer)
                     self.remove(observer)
 
         return tell

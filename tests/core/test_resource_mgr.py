@@ -1,0 +1,95 @@
+"""Named state: containers, handles, and variables whose readers keep what they read."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tfnb.core import dtypes, errors
+from tfnb.core.resource_mgr import RefCell, ResourceMgr, Variable
+
+
+def test_a_resource_is_found_by_its_handle_until_it_is_deleted():
+    """Create, look up, delete."""
+    manager = ResourceMgr("/cpu:0")
+    handle = manager.make_handle("v", "Variable")
+    with pytest.raises(errors.NotFoundError, match="localhost/v/Variable does not exist"):
+        manager.lookup(handle)
+    manager.create("", "Variable", "v", "thing")
+    assert manager.lookup(handle) == "thing"
+    with pytest.raises(errors.AlreadyExistsError, match="exists already"):
+        manager.create("", "Variable", "v", "other")
+    manager.delete(handle)
+    with pytest.raises(errors.NotFoundError, match="does not exist"):
+        manager.delete(handle)
+
+
+def test_containers_are_emptied_apart():
+    """Cleanup drops one container and closes what can be closed."""
+    closed = []
+
+    class Closable:
+        def close(self) -> None:
+            closed.append(True)
+
+    manager = ResourceMgr()
+    manager.create("", "Queue", "a", Closable())
+    manager.create("other", "Queue", "a", "kept")
+    manager.cleanup()
+    assert (closed, manager.names()) == ([True], [("other", "Queue", "a")])
+    manager.clear()
+    assert manager.names() == []
+
+
+def test_lookup_or_create_makes_a_resource_once():
+    """The second caller gets the first one's."""
+    manager = ResourceMgr()
+    first = manager.lookup_or_create("", "T", "n", list)
+    assert first is manager.lookup_or_create("", "T", "n", list)
+
+
+def test_reading_an_empty_variable_names_it():
+    """Reference and resource variables have TensorFlow's two wordings."""
+    with pytest.raises(errors.FailedPreconditionError, match="uninitialized value w"):
+        RefCell("w", dtypes.float32).read()
+    with pytest.raises(errors.FailedPreconditionError, match="Could not find variable w"):
+        Variable("w", dtypes.float32).read()
+
+
+def test_who_read_a_value_keeps_it_when_the_variable_is_written_in_place():
+    """Writable copies only what somebody else still holds."""
+    cell = RefCell("w", dtypes.float32)
+    cell.assign(np.zeros(3, np.float32))
+    read = cell.read()
+    with cell.lock:
+        array = cell.writable()
+        array += 1
+    del array
+    assert read.tolist() == [0, 0, 0]
+    assert cell.read().tolist() == [1, 1, 1]
+    del read
+    before = id(cell.value)
+    with cell.lock:
+        array = cell.writable()
+        array += 1
+    assert id(cell.value) == before
+    assert cell.read().tolist() == [2, 2, 2]
+
+
+def test_a_view_of_the_value_counts_as_a_reader():
+    """A slice somebody holds must not change either."""
+    cell = RefCell("w", dtypes.float32)
+    cell.assign(np.zeros(3, np.float32))
+    part = cell.read()[:2]
+    with cell.lock:
+        array = cell.writable()
+        array += 1
+    assert part.tolist() == [0, 0]
+
+
+def test_update_replaces_the_value_in_one_step():
+    """The function sees the value, its answer becomes the value."""
+    cell = Variable("w", dtypes.int32)
+    cell.assign(np.int32(2))
+    assert cell.update(lambda value: value * np.int32(5)) == 10
+    assert cell.read() == 10
