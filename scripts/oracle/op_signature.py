@@ -59,7 +59,8 @@ def register_text(line: str) -> str:
     match = re.fullmatch(r"(\w+)\((.*)\) -> \((.*)\)", head)
     assert match is not None, line
     name, inputs, outputs = match.groups()
-    parts = [f'"{name}"', f'"{inputs} -> {outputs}"']
+    signature = f"{inputs} -> {outputs}".strip()
+    parts = [f'"{name}"', f'"{signature}"']
     for section in rest:
         if ": " in section:
             parts += [f'"{attr_spec(text)}"' for text in section.split("; ")]

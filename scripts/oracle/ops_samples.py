@@ -23,7 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 import tensorflow.compat.v1 as tf
-from tensorflow.python.framework import op_def_library, op_def_registry
+from tensorflow.core.framework import attr_value_pb2
+from tensorflow.python.framework import op_def_registry
 
 from tests.ops import samples
 from tests.ops.golden import GoldenWriter, upstream_gradient
@@ -45,21 +46,27 @@ class Harness:
         self.initializers: list[Any] = []
         self.dense_inputs: list[Any] = []
         self.attrs = self._attrs()
-        inputs: dict[str, Any] = {}
+        inputs: list[Any] = []
         if len(sample.inputs) != len(self.op_def.input_arg):
             raise ValueError(f"{sample.op} takes {len(self.op_def.input_arg)} inputs")
         for arg, entry in zip(self.op_def.input_arg, sample.inputs, strict=True):
             if isinstance(entry, list):
                 types = self._list_types(arg, entry)
-                inputs[arg.name] = [self._tensor(v, t) for v, t in zip(entry, types, strict=True)]
+                made = [self._tensor(v, t) for v, t in zip(entry, types, strict=True)]
+                inputs.extend(made)
             elif isinstance(entry, samples.Resource):
-                inputs[arg.name] = self._resource(entry)
+                made = [self._resource(entry)]
+                inputs.extend(made)
             elif arg.is_ref:
-                inputs[arg.name] = self._reference(entry, self._type(arg))
+                made = [self._reference(entry, self._type(arg))]
+                inputs.extend(made)
             else:
-                inputs[arg.name] = self._tensor(entry, self._type(arg))
-        op_def_library.apply_op(sample.op, name="op_under_test", **inputs, **self.attrs)
-        self.op = tf.get_default_graph().get_operation_by_name("op_under_test")
+                made = [self._tensor(entry, self._type(arg))]
+                inputs.extend(made)
+            self._infer(arg, made)
+        self.op = tf.get_default_graph()._create_op_internal(
+            sample.op, inputs, name="op_under_test", attrs=self._attr_values(), op_def=self.op_def
+        )
 
     def _attrs(self) -> dict[str, Any]:
         kinds = {attr.name: attr.type for attr in self.op_def.attr}
@@ -70,8 +77,6 @@ class Harness:
                 value = tf.as_dtype(value)
             elif kind == "list(type)":
                 value = [tf.as_dtype(item) for item in value]
-            elif kind == "tensor":
-                value = tf.make_tensor_proto(value)
             attrs[name] = value
         if self.sample.types:
             for arg in self.op_def.input_arg:
@@ -79,6 +84,23 @@ class Harness:
                     attrs[arg.type_attr] = tf.as_dtype(self.sample.types)
                     break
         return attrs
+
+    def _infer(self, arg: Any, made: list[Any]) -> None:
+        if arg.number_attr:
+            self.attrs.setdefault(arg.number_attr, len(made))
+        if arg.type_list_attr:
+            self.attrs.setdefault(arg.type_list_attr, [t.dtype.base_dtype for t in made])
+        if arg.type_attr and made:
+            self.attrs.setdefault(arg.type_attr, made[0].dtype.base_dtype)
+
+    def _attr_values(self) -> dict[str, Any]:
+        found = {}
+        for attr in self.op_def.attr:
+            if attr.name in self.attrs:
+                found[attr.name] = attr_value(attr.type, self.attrs[attr.name])
+            elif attr.HasField("default_value"):
+                found[attr.name] = attr.default_value
+        return found
 
     def _swept(self, arg: Any) -> bool:
         index = list(self.op_def.input_arg).index(arg)
@@ -90,8 +112,7 @@ class Harness:
     def _type(self, arg: Any) -> Any:
         if arg.type:
             return tf.as_dtype(arg.type)
-        given = self.attrs.get(arg.type_attr)
-        return given
+        return self.attrs.get(arg.type_attr)
 
     def _list_types(self, arg: Any, entry: list[Any]) -> list[Any]:
         if arg.type_list_attr:
@@ -148,6 +169,39 @@ class Harness:
         return reads
 
 
+def attr_value(kind: str, value: Any) -> Any:
+    """A Python value as an AttrValue message."""
+    message = attr_value_pb2.AttrValue()
+    if kind.startswith("list("):
+        message.list.SetInParent()
+        for item in value:
+            one = attr_value(kind[5:-1], item)
+            field = one.WhichOneof("value")
+            target = getattr(message.list, field)
+            if field in ("shape", "tensor", "func"):
+                target.add().CopyFrom(getattr(one, field))
+            else:
+                target.append(getattr(one, field))
+        return message
+    if kind == "type":
+        message.type = tf.as_dtype(value).as_datatype_enum
+    elif kind == "string":
+        message.s = tf.compat.as_bytes(value)
+    elif kind == "shape":
+        message.shape.CopyFrom(tf.TensorShape(value).as_proto())
+    elif kind == "tensor":
+        message.tensor.CopyFrom(tf.make_tensor_proto(value))
+    elif kind == "func":
+        message.func.name = value
+    elif kind == "int":
+        message.i = value
+    elif kind == "float":
+        message.f = value
+    else:
+        message.b = value
+    return message
+
+
 def static_shapes(op: Any) -> list[Any]:
     """The shapes of the op's outputs: lists with None, or None for an unknown rank."""
     return [None if out.shape.rank is None else out.shape.as_list() for out in op.outputs]
@@ -159,6 +213,12 @@ def session() -> Any:
     config.graph_options.rewrite_options.disable_meta_optimizer = True
     config.graph_options.optimizer_options.opt_level = -1
     return tf.Session(config=config)
+
+
+def message_of(error: Any) -> str:
+    """The sentence of a run-time error without the report of where the node was made."""
+    text = error.message.split("\n\nOriginal")[0].split("Errors may have originated")[0]
+    return text.split("Node: 'op_under_test'\n")[-1].removesuffix("\n\t [[{{node op_under_test}}]]")[:400]
 
 
 def comparable(value: Any) -> bool:
@@ -183,7 +243,11 @@ def run(sample: samples.Sample, answer: dict[str, Any]) -> None:
             try:
                 values = sess.run([fetches, harness.op], harness.feeds)[0]
             except tf.errors.OpError as error:
-                answer["error"] = [type(error).__name__, error.message.split("\n\nOriginal")[0][:600]]
+                text = message_of(error)
+                if text.startswith("No OpKernel was registered"):
+                    answer["no_kernel"] = True
+                else:
+                    answer["error"] = [type(error).__name__, text]
                 return
             answer["values"] = [np.asarray(v) if comparable(v) else None for v in values]
             answer["variables"] = [np.asarray(v) for v in sess.run(reads)]
@@ -202,6 +266,8 @@ def gradients(sample: samples.Sample, answer: dict[str, Any]) -> None:
     """Fills in tf.gradients of the outputs by the inputs; None where TensorFlow says None."""
     with tf.Graph().as_default():
         harness = Harness(sample, "known")
+        if not sample.values:
+            return
         outputs = [o for o in harness.op.outputs if o.dtype.is_floating or o.dtype.is_complex]
         inputs = [i for i in harness.dense_inputs if i.dtype.is_floating or i.dtype.is_complex]
         if not outputs or not inputs or harness.variables:
@@ -233,14 +299,17 @@ def main(names: list[str]) -> None:
             run(sample, answer)
             build(sample, answer, "known")
             build(sample, answer, "const")
-            if sample.gradient and sample.values and "values" in answer:
+            if sample.gradient and "values" in answer and "shapes_known" in answer:
                 gradients(sample, answer)
+            if "no_kernel" in answer:
+                sys.stdout.write(f"{sample.key()}: no kernel in TensorFlow\n")
             failed = answer.get("error") or answer.get("build_error_unknown")
             if failed and sample.error is None:
                 sys.stdout.write(f"{sample.key()}: TensorFlow fails: {failed}\n")
             if not failed and sample.error is not None and "build_error_const" not in answer:
                 sys.stdout.write(f"{sample.key()}: TensorFlow does not fail\n")
-            if not sample.values:
+            if not sample.values and "values" in answer:
+                answer["run_shapes"] = [None if v is None else list(v.shape) for v in answer["values"]]
                 answer.pop("values", None)
             writer.add(sample.key(), answer)
         writer.close()

@@ -32,6 +32,16 @@ class TestDevice:
     resource_manager: ResourceMgr = field(default_factory=ResourceMgr)
 
 
+@dataclass
+class TestRunState:
+    """What a step's kernels share."""
+
+    __test__ = False
+    rendezvous: Any = None
+    cancellation_manager: CancellationManager = field(default_factory=CancellationManager)
+    step_container: ResourceMgr = field(default_factory=ResourceMgr)
+
+
 class SampleRun:
     """A sample made ready: flat inputs, their dtypes, the node's attrs."""
 
@@ -124,12 +134,7 @@ class SampleRun:
     def run(self) -> list[Any]:
         """The kernel's outputs as arrays (RefCells as their values)."""
         kernel = create_kernel(self.definition, "op_under_test", self.attrs, self.device)
-        step = StepContext(
-            step_id=1,
-            rendezvous=None,  # type: ignore[arg-type]
-            cancellation_manager=CancellationManager(),
-            step_container=ResourceMgr(),
-        )
+        step = StepContext(step_id=1, run_state=TestRunState())
         context = OpKernelContext(step, self.device, kernel)
         with np.errstate(all="ignore"):
             if kernel.kind == "pure":

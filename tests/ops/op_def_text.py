@@ -31,10 +31,10 @@ def arg_text(arg: Any) -> str:
         kind = arg.type_list_attr
     else:
         kind = arg.type_attr or type_name(arg.type)
-        if arg.is_ref:
-            kind = f"Ref({kind})"
         if arg.number_attr:
             kind = f"{arg.number_attr} * {kind}"
+        if arg.is_ref:
+            kind = f"Ref({kind})"
     return f"{arg.name}: {kind}"
 
 

@@ -73,9 +73,9 @@ class Sample:
       rtol: relative tolerance for floats instead of the usual one of the dtype.
       atol: absolute tolerance beside it.
       values: False when only shapes and types are compared (random ops).
+      shapes: False leaves the static shapes unchecked.
       gradient: False leaves the gradient unchecked.
       types: set by `sweep`; recorded in the sample's name.
-      stated: ruled facts that our own design states otherwise than TensorFlow (a sentence saying why).
     """
 
     op: str
@@ -86,6 +86,7 @@ class Sample:
     rtol: float | None = None
     atol: float | None = None
     values: bool = True
+    shapes: bool = True
     gradient: bool = True
     types: str = ""
 

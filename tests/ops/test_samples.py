@@ -47,6 +47,8 @@ def test_values_equal_tensorflows(name: str, row: samples.Sample) -> None:
     answer = _answer(name, row)
     if "build_error_unknown" in answer:
         pytest.skip("TensorFlow refuses the node for its attrs alone")
+    if "no_kernel" in answer:
+        pytest.skip("TensorFlow has no kernel for these types on a CPU")
     if "error" in answer:
         _, message = answer["error"]
         with pytest.raises(errors.OpError, match=row.error) as caught:
@@ -74,6 +76,8 @@ def test_values_equal_tensorflows(name: str, row: samples.Sample) -> None:
 def test_static_shapes_equal_tensorflows(name: str, row: samples.Sample) -> None:
     """The shape function says what TensorFlow's says, for known values, known shapes and nothing known."""
     answer = _answer(name, row)
+    if not row.shapes:
+        return
     if "build_error_unknown" in answer:
         with pytest.raises((ValueError, TypeError)):
             SampleRun(row).static_shapes("unknown")

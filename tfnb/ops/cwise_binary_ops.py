@@ -1,0 +1,829 @@
+"""Ops that combine two tensors element by element: arithmetic, comparison, logic, bits, choice.
+
+All broadcast; shapes that do not fit give ``Incompatible shapes: [2,3] vs. [4]``. Integers wrap around.
+Corresponds to TensorFlow's ``cwise_op_*.cc`` with two inputs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.core import errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import (
+    SCALAR_SHAPE,
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    broadcast_shape,
+    broadcast_shapes,
+    merge_shapes,
+)
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops import array_ops
+from tfnb.ops.broadcasting import incompatible_shapes, shape_text, unbroadcast
+from tfnb.ops.cast_ops import cast
+from tfnb.ops.cwise_unary_ops import conj, log, square
+
+EXPORTS = {
+    "tf": [
+        "atan2", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_or",
+        "maximum", "minimum", "squared_difference", "truncatediv:truncate_div",
+        "truncatemod:truncate_mod", "realdiv:real_div", "floor_div", "floormod:floor_mod",
+        "mod:floor_mod",
+    ],
+    "math": [
+        "atan2", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_or",
+        "maximum", "minimum", "squared_difference", "floormod:floor_mod", "mod:floor_mod",
+        "xdivy:xdivy_op", "nextafter:next_after",
+    ],
+    "bitwise": ["bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"],
+}  # fmt: skip
+
+_ARITHMETIC = (
+    "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
+    "complex64, complex128}"
+)
+_INTEGER = "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}"
+
+# -------------------------------------------------------------------------------------- arithmetic
+
+
+@register_op(
+    "Add",
+    "x: T, y: T -> z: T",
+    "T: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128, "
+    "string}",
+    shape=broadcast_shape,
+)
+def add_op(xp: Any, x: Any, y: Any) -> Any:
+    """X + y; strings are joined."""
+    try:
+        return x + y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@add_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return unbroadcast(op.inputs[0], op.inputs[1], grad, grad)
+
+
+@register_op(
+    "AddV2",
+    "x: T, y: T -> z: T",
+    "T: {bfloat16, half, float, double, uint8, uint16, uint32, uint64, int8, int16, int32, int64, "
+    "complex64, complex128}",
+    shape=broadcast_shape,
+    commutative=True,
+    aggregate=True,
+)
+def add_v2(xp: Any, x: Any, y: Any) -> Any:
+    """X + y."""
+    try:
+        return x + y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@add_v2.gradient
+def _(op: Any, grad: Any) -> Any:
+    return unbroadcast(op.inputs[0], op.inputs[1], grad, grad)
+
+
+@register_op(
+    "Sub",
+    "x: T, y: T -> z: T",
+    "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, int64, complex64, "
+    "complex128, uint32, uint64}",
+    shape=broadcast_shape,
+)
+def sub(xp: Any, x: Any, y: Any) -> Any:
+    """X - y."""
+    try:
+        return x - y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@sub.gradient
+def _(op: Any, grad: Any) -> Any:
+    return unbroadcast(op.inputs[0], op.inputs[1], grad, -grad)
+
+
+@register_op("Mul", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape, commutative=True)
+def mul(xp: Any, x: Any, y: Any) -> Any:
+    """X * y."""
+    try:
+        return x * y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@mul.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y = op.inputs
+    return unbroadcast(x, y, mul(grad, conj(y)), mul(conj(x), grad))
+
+
+_FLOAT_OR_COMPLEX = "T: {bfloat16, half, float, double, complex64, complex128}"
+
+
+@register_op("MulNoNan", "x: T, y: T -> z: T", _FLOAT_OR_COMPLEX, shape=broadcast_shape)
+def mul_no_nan(xp: Any, x: Any, y: Any) -> Any:
+    """X * y, and 0 wherever y is 0, whatever x is."""
+    try:
+        return xp.where(y == 0, x.dtype.type(0), x * y)
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@mul_no_nan.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y = op.inputs
+    return unbroadcast(x, y, mul_no_nan(grad, y), mul_no_nan(x, grad))
+
+
+@register_op("RealDiv", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape)
+def real_div(xp: Any, x: Any, y: Any) -> Any:
+    """X / y."""
+    try:
+        return x / y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@real_div.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y = op.inputs
+    cx, cy = conj(x), conj(y)
+    return unbroadcast(x, y, real_div(grad, cy), grad * real_div(real_div(-cx, cy), cy))
+
+
+@register_op("Div", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape)
+def div_op(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
+    """X / y; integers are cut towards zero."""
+    try:
+        return _truncated_quotient(x, y) if T.is_integer else x / y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@div_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y = op.inputs
+    cx, cy = conj(x), conj(y)
+    return unbroadcast(x, y, grad / cy, grad * (-cx / cy / cy))
+
+
+@register_op("TruncateDiv", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape)
+def truncate_div(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
+    """X / y cut towards zero."""
+    try:
+        return _truncated_quotient(x, y) if T.is_integer else xp.trunc(x / y)
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@truncate_div.gradient
+def _(op: Any, grad: Any) -> Any:
+    return None, None
+
+
+@register_op("FloorDiv", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape)
+def floor_div(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
+    """X / y rounded down."""
+    try:
+        if T.is_integer:
+            _refuse_zero(x, y)
+            return x // y
+        return xp.floor(x / y)
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@floor_div.gradient
+def _(op: Any, grad: Any) -> Any:
+    return None, None
+
+
+@register_op(
+    "DivNoNan",
+    "x: T, y: T -> z: T",
+    "T: {half, float, bfloat16, double, complex64, complex128}",
+    shape=broadcast_shape,
+)
+def div_no_nan_op(xp: Any, x: Any, y: Any) -> Any:
+    """X / y, and 0 wherever y is 0."""
+    try:
+        return xp.where(y == 0, x.dtype.type(0), x / y)
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@div_no_nan_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y = op.inputs
+    cx, cy = conj(x), conj(y)
+    grad_y = grad * div_no_nan_op(div_no_nan_op(-cx, cy), cy)
+    return unbroadcast(x, y, div_no_nan_op(grad, cy), grad_y)
+
+
+@register_op("Mod", "x: T, y: T -> z: T", "T: {int32, int64, half, half, bfloat16, float, double}", shape=broadcast_shape)
+def mod_op(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
+    """The remainder of a division cut towards zero; it has the sign of x."""
+    try:
+        if T.is_integer:
+            _refuse_zero(x, y)
+        return xp.fmod(x, y)
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@register_op(
+    "TruncateMod",
+    "x: T, y: T -> z: T",
+    "T: {int32, int64, bfloat16, half, float, double}",
+    shape=broadcast_shape,
+)
+def truncate_mod(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
+    """The remainder of a division cut towards zero; it has the sign of x."""
+    try:
+        if T.is_integer:
+            _refuse_zero(x, y)
+        return xp.fmod(x, y)
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@register_op(
+    "FloorMod",
+    "x: T, y: T -> z: T",
+    "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, half, float, double}",
+    shape=broadcast_shape,
+)
+def floor_mod(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
+    """The remainder of a division rounded down; it has the sign of y."""
+    try:
+        if T.is_integer:
+            _refuse_zero(x, y)
+            return x % y
+        rest = xp.fmod(x, y)
+        return xp.where((rest != 0) & ((y < 0) != (rest < 0)), rest + y, rest)
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@floor_mod.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y = op.inputs
+    return unbroadcast(x, y, grad, grad * -floor_div(x, y))
+
+
+def _refuse_zero(x: Any, y: Any) -> None:
+    if not (y.all() if y.ndim else y) and x.size:
+        raise errors.invalid_argument("Integer division by zero")
+
+
+def _truncated_quotient(x: Any, y: Any) -> Any:
+    _refuse_zero(x, y)
+    down = x // y
+    if x.dtype.kind == "u":
+        return down
+    # Rounding down and cutting differ by one where the division leaves a rest and the signs differ.
+    return down + ((down * y != x) & ((x < 0) != (y < 0))).astype(x.dtype)
+
+
+@register_op(
+    "SquaredDifference",
+    "x: T, y: T -> z: T",
+    "T: {bfloat16, half, float, double, int32, int64, complex64, complex128}",
+    shape=broadcast_shape,
+    commutative=True,
+)
+def squared_difference(xp: Any, x: Any, y: Any) -> Any:
+    """(x - y) * conj(x - y)."""
+    try:
+        difference = x - y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+    if difference.dtype.kind == "c":
+        return difference * xp.conj(difference)
+    return difference * difference
+
+
+@squared_difference.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y = op.inputs
+    grad_x = (2.0 * grad) * (x - y)
+    return unbroadcast(x, y, grad_x, -grad_x)
+
+
+@register_op(
+    "Pow",
+    "x: T, y: T -> z: T",
+    "T: {bfloat16, float, half, double, int8, int16, int32, int64, complex64, complex128}",
+    shape=broadcast_shape,
+)
+def pow_op(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
+    """X to the power y."""
+    if T.is_integer and x.size and (y < 0).any():
+        raise errors.invalid_argument("Integers to negative integer powers are not allowed")
+    try:
+        return x**y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@pow_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y = op.inputs
+    cx, cy, cz = conj(x), conj(y), conj(op.outputs[0])
+    grad_x = grad * cy * pow_op(cx, cy - 1)
+    # The logarithm is taken of 1 where x is not positive, so that no NaN enters the product.
+    usable = not_equal(cx, 0) if x.dtype.is_complex else cx > 0
+    safe_x = array_ops.where(usable, cx, array_ops.ones_like(x))
+    log_x = array_ops.where(usable, log(safe_x), array_ops.zeros_like(x))
+    return unbroadcast(x, y, grad_x, grad * cz * log_x)
+
+
+_LOG_TYPES = "T: {half, bfloat16, float, double, complex64, complex128}"
+
+
+@register_op("Xlogy", "x: T, y: T -> z: T", _LOG_TYPES, shape=broadcast_shape)
+def xlogy(xp: Any, x: Any, y: Any) -> Any:
+    """X * log(y), and 0 wherever x is 0."""
+    try:
+        return xp.where(x == 0, x.dtype.type(0), x * xp.log(y))
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@xlogy.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y = op.inputs
+    nonzero = cast(not_equal(x, cast(0.0, x.dtype)), x.dtype)
+    return unbroadcast(x, y, xlogy(nonzero, y) * grad, xdivy_op(x, y) * grad)
+
+
+@register_op("Xlog1py", "x: T, y: T -> z: T", _LOG_TYPES, shape=broadcast_shape)
+def xlog1py_op(xp: Any, x: Any, y: Any) -> Any:
+    """X * log1p(y), and 0 wherever x is 0."""
+    try:
+        return xp.where(x == 0, x.dtype.type(0), x * xp.log1p(y))
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@xlog1py_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y = op.inputs
+    nonzero = cast(not_equal(x, cast(0.0, x.dtype)), x.dtype)
+    return unbroadcast(x, y, xlog1py_op(nonzero, y) * grad, xdivy_op(x, y + 1.0) * grad)
+
+
+@register_op("Xdivy", "x: T, y: T -> z: T", _LOG_TYPES, shape=broadcast_shape)
+def xdivy_op(xp: Any, x: Any, y: Any) -> Any:
+    """X / y, and 0 wherever x is 0."""
+    try:
+        return xp.where(x == 0, x.dtype.type(0), x / y)
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@xdivy_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y = op.inputs
+    nonzero = cast(not_equal(x, cast(0.0, x.dtype)), x.dtype)
+    return unbroadcast(x, y, xdivy_op(nonzero, y) * grad, xdivy_op(-x, square(y)) * grad)
+
+
+@register_op("Atan2", "y: T, x: T -> z: T", "T: {bfloat16, half, float, double}", shape=broadcast_shape)
+def atan2(xp: Any, y: Any, x: Any) -> Any:
+    """The angle of the point (x, y), between -pi and pi."""
+    try:
+        return xp.arctan2(y, x)
+    except ValueError:
+        raise incompatible_shapes(y, x) from None
+
+
+@atan2.gradient
+def _(op: Any, grad: Any) -> Any:
+    y, x = op.inputs
+    scaled = grad / (square(x) + square(y))
+    return unbroadcast(y, x, x * scaled, -y * scaled)
+
+
+@register_op("NextAfter", "x1: T, x2: T -> output: T", "T: {double, float} = DT_FLOAT", shape=broadcast_shape)
+def next_after(xp: Any, x1: Any, x2: Any) -> Any:
+    """The next representable number after x1 in the direction of x2."""
+    try:
+        return xp.nextafter(x1, x2)
+    except ValueError:
+        raise incompatible_shapes(x1, x2) from None
+
+
+@next_after.gradient
+def _(op: Any, grad: Any) -> Any:
+    return unbroadcast(op.inputs[0], op.inputs[1], grad, array_ops.zeros_like(grad))
+
+
+_ORDERED = (
+    "T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64}"
+)
+
+
+@register_op("Maximum", "x: T, y: T -> z: T", _ORDERED, shape=broadcast_shape)
+def maximum(xp: Any, x: Any, y: Any) -> Any:
+    """The larger one; NaN if either is."""
+    try:
+        return xp.maximum(x, y)
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@maximum.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y = op.inputs
+    return _gradient_of_the_chosen(x, y, greater_equal(x, y), grad)
+
+
+@register_op("Minimum", "x: T, y: T -> z: T", _ORDERED, shape=broadcast_shape)
+def minimum(xp: Any, x: Any, y: Any) -> Any:
+    """The smaller one; NaN if either is."""
+    try:
+        return xp.minimum(x, y)
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@minimum.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y = op.inputs
+    return _gradient_of_the_chosen(x, y, less_equal(x, y), grad)
+
+
+def _gradient_of_the_chosen(x: Any, y: Any, x_is_chosen: Any, grad: Any) -> Any:
+    zero = array_ops.zeros([], grad.dtype)
+    return unbroadcast(
+        x, y, select_v2(x_is_chosen, grad, zero), select_v2(x_is_chosen, zero, grad)
+    )
+
+
+# -------------------------------------------------------------------------------------- comparison
+
+
+@register_op("Less", "x: T, y: T -> z: bool", "T: realnumbertype", shape=broadcast_shape)
+def less(xp: Any, x: Any, y: Any) -> Any:
+    """X < y."""
+    try:
+        return x < y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+less.not_differentiable()
+
+
+@register_op("LessEqual", "x: T, y: T -> z: bool", "T: realnumbertype", shape=broadcast_shape)
+def less_equal(xp: Any, x: Any, y: Any) -> Any:
+    """X <= y."""
+    try:
+        return x <= y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+less_equal.not_differentiable()
+
+
+@register_op("Greater", "x: T, y: T -> z: bool", "T: realnumbertype", shape=broadcast_shape)
+def greater(xp: Any, x: Any, y: Any) -> Any:
+    """X > y."""
+    try:
+        return x > y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+greater.not_differentiable()
+
+
+@register_op("GreaterEqual", "x: T, y: T -> z: bool", "T: realnumbertype", shape=broadcast_shape)
+def greater_equal(xp: Any, x: Any, y: Any) -> Any:
+    """X >= y."""
+    try:
+        return x >= y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+greater_equal.not_differentiable()
+
+
+def _equality_shape(c: InferenceContext) -> TensorShape:
+    x, y = c.inputs
+    if c.attr("incompatible_shape_error"):
+        return broadcast_shapes(x, y)
+    try:
+        shape = broadcast_shapes(x, y)
+    except ValueError:
+        return SCALAR_SHAPE
+    # Dimensions still unknown may turn out not to fit, and then the answer is a scalar.
+    return shape if x.is_fully_defined() and y.is_fully_defined() else UNKNOWN_SHAPE
+
+
+@register_op(
+    "Equal",
+    "x: T, y: T -> z: bool",
+    "T: type",
+    "incompatible_shape_error: bool = true",
+    shape=_equality_shape,
+    commutative=True,
+)
+def equal(xp: Any, x: Any, y: Any, *, incompatible_shape_error: bool) -> Any:
+    """X == y; without `incompatible_shape_error`, shapes that do not fit are simply not equal."""
+    try:
+        return x == y
+    except ValueError:
+        if incompatible_shape_error:
+            raise incompatible_shapes(x, y) from None
+        return xp.bool_(False)
+
+
+equal.not_differentiable()
+
+
+@register_op(
+    "NotEqual",
+    "x: T, y: T -> z: bool",
+    "T: type",
+    "incompatible_shape_error: bool = true",
+    shape=_equality_shape,
+    commutative=True,
+)
+def not_equal(xp: Any, x: Any, y: Any, *, incompatible_shape_error: bool) -> Any:
+    """X != y; without `incompatible_shape_error`, shapes that do not fit are simply not equal."""
+    try:
+        return x != y
+    except ValueError:
+        if incompatible_shape_error:
+            raise incompatible_shapes(x, y) from None
+        return xp.bool_(True)
+
+
+not_equal.not_differentiable()
+
+
+def _same_shape(c: InferenceContext) -> TensorShape:
+    return merge_shapes(c.inputs[0], c.inputs[1])
+
+
+@register_op(
+    "ApproximateEqual",
+    "x: T, y: T -> z: bool",
+    "T: numbertype",
+    "tolerance: float = 9.99999975e-06",
+    shape=_same_shape,
+    commutative=True,
+)
+def approximate_equal(xp: Any, x: Any, y: Any, *, tolerance: float) -> Any:
+    """abs(x - y) < tolerance."""
+    if x.shape != y.shape:
+        raise errors.invalid_argument(
+            f"x and y must be of the same shape. x shape: {shape_text(x.shape)}. "
+            f"y shape: {shape_text(y.shape)}"
+        )
+    return abs(x - y) < x.dtype.type(tolerance)
+
+
+approximate_equal.not_differentiable()
+
+# ------------------------------------------------------------------------------- logic, bits, choice
+
+
+@register_op("LogicalAnd", "x: bool, y: bool -> z: bool", shape=broadcast_shape, commutative=True)
+def logical_and(xp: Any, x: Any, y: Any) -> Any:
+    """X and y."""
+    try:
+        return x & y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+logical_and.not_differentiable()
+
+
+@register_op("LogicalOr", "x: bool, y: bool -> z: bool", shape=broadcast_shape, commutative=True)
+def logical_or(xp: Any, x: Any, y: Any) -> Any:
+    """X or y."""
+    try:
+        return x | y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+logical_or.not_differentiable()
+
+
+@register_op("BitwiseAnd", "x: T, y: T -> z: T", _INTEGER, shape=broadcast_shape, commutative=True)
+def bitwise_and(xp: Any, x: Any, y: Any) -> Any:
+    """Bits set in both."""
+    try:
+        return x & y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+bitwise_and.not_differentiable()
+
+
+@register_op("BitwiseOr", "x: T, y: T -> z: T", _INTEGER, shape=broadcast_shape, commutative=True)
+def bitwise_or(xp: Any, x: Any, y: Any) -> Any:
+    """Bits set in either."""
+    try:
+        return x | y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+bitwise_or.not_differentiable()
+
+
+@register_op("BitwiseXor", "x: T, y: T -> z: T", _INTEGER, shape=broadcast_shape, commutative=True)
+def bitwise_xor(xp: Any, x: Any, y: Any) -> Any:
+    """Bits set in one of the two."""
+    try:
+        return x ^ y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+bitwise_xor.not_differentiable()
+
+
+@register_op("LeftShift", "x: T, y: T -> z: T", _INTEGER, shape=broadcast_shape)
+def left_shift(xp: Any, x: Any, y: Any) -> Any:
+    """X shifted left by y bits, y limited to the width of the type."""
+    try:
+        return x << xp.clip(y, 0, x.itemsize * 8 - 1)
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+left_shift.not_differentiable()
+
+
+@register_op("RightShift", "x: T, y: T -> z: T", _INTEGER, shape=broadcast_shape)
+def right_shift(xp: Any, x: Any, y: Any) -> Any:
+    """X shifted right by y bits keeping the sign, y limited to the width of the type."""
+    try:
+        return x >> xp.clip(y, 0, x.itemsize * 8 - 1)
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+right_shift.not_differentiable()
+
+
+def _select_shape(c: InferenceContext) -> TensorShape:
+    shape = merge_shapes(c.inputs[1], c.inputs[2])
+    condition, values = c.inputs[0].dim_values, shape.dim_values
+    if condition is None or values is None or not condition:
+        return shape
+    if len(condition) == 1 and values:
+        merge_shapes(TensorShape(condition), TensorShape(values[:1]))
+        return shape
+    return merge_shapes(shape, c.inputs[0]) if len(condition) > 1 else shape
+
+
+@register_op(
+    "Select", "condition: bool, t: T, e: T -> output: T", "T: type", shape=_select_shape
+)
+def select(xp: Any, condition: Any, t: Any, e: Any) -> Any:
+    """T where the condition holds, else e; a scalar chooses everything, a vector whole rows."""
+    if t.shape != e.shape:
+        raise errors.invalid_argument(
+            "'then' and 'else' must have the same size. but received: "
+            f"{shape_text(t.shape)} vs. {shape_text(e.shape)}"
+        )
+    if condition.ndim == 0:
+        return t if condition else e
+    if condition.shape == t.shape:
+        return xp.where(condition, t, e)
+    if condition.ndim != 1:
+        raise errors.invalid_argument(
+            f"'cond' must be a vector, but saw shape: {shape_text(condition.shape)}"
+        )
+    if t.ndim == 0 or condition.shape[0] != t.shape[0]:
+        raise errors.invalid_argument(
+            "Number of batches of 'then' must match size of 'cond', but saw: "
+            f"{t.shape[0] if t.ndim else 0} vs. {condition.shape[0]}"
+        )
+    return xp.where(condition.reshape((-1,) + (1,) * (t.ndim - 1)), t, e)
+
+
+@select.gradient
+def _(op: Any, grad: Any) -> Any:
+    condition, zeros = op.inputs[0], array_ops.zeros_like(op.inputs[1])
+    return None, select(condition, grad, zeros), select(condition, zeros, grad)
+
+
+def _select_v2_shape(c: InferenceContext) -> TensorShape:
+    return broadcast_shapes(c.inputs[0], broadcast_shapes(c.inputs[1], c.inputs[2]))
+
+
+@register_op(
+    "SelectV2", "condition: bool, t: T, e: T -> output: T", "T: type", shape=_select_v2_shape
+)
+def select_v2(xp: Any, condition: Any, t: Any, e: Any) -> Any:
+    """T where the condition holds, else e; all three broadcast."""
+    try:
+        return xp.where(condition, t, e)
+    except ValueError:
+        shapes = (condition.shape, t.shape, e.shape)
+        raise errors.invalid_argument(
+            "condition {}, then {}, and else {} must be broadcastable".format(
+                *map(shape_text, shapes)
+            )
+        ) from None
+
+
+@select_v2.gradient
+def _(op: Any, grad: Any) -> Any:
+    condition, x, y = op.inputs
+    zeros = array_ops.zeros([], grad.dtype.base_dtype)
+    output = op.outputs[0]
+    return (
+        None,
+        unbroadcast(x, output, select_v2(condition, grad, zeros), None)[0],
+        unbroadcast(y, output, select_v2(condition, zeros, grad), None)[0],
+    )
+
+
+# --------------------------------------------------------------------------------- sums of many tensors
+
+
+def _add_n_shape(c: InferenceContext) -> TensorShape:
+    shape = c.inputs[-1]
+    for index in range(len(c.inputs) - 2, -1, -1):
+        try:
+            shape = merge_shapes(c.inputs[index], shape)
+        except ValueError as error:
+            raise ValueError(f"{error} From merging shape {index} with other shapes.") from None
+    return shape
+
+
+@register_op(
+    "AddN",
+    "inputs: N * T -> sum: T",
+    "N: int >= 1",
+    "T: {numbertype, variant}",
+    shape=_add_n_shape,
+    commutative=True,
+    aggregate=True,
+)
+def add_n_op(xp: Any, inputs: list[Any]) -> Any:
+    """The sum of all inputs."""
+    return _sum_of(inputs, "AddN")
+
+
+@add_n_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return [grad] * len(op.inputs)
+
+
+@register_op(
+    "AccumulateNV2",
+    "inputs: N * T -> sum: T",
+    "N: int >= 1",
+    "T: numbertype",
+    "shape: shape",
+    shape=lambda c: c.attr("shape"),
+    commutative=True,
+    aggregate=True,
+)
+def accumulate_nv2(xp: Any, inputs: list[Any]) -> Any:
+    """The sum of all inputs."""
+    return _sum_of(inputs, "AccumulateNV2")
+
+
+@accumulate_nv2.gradient
+def _(op: Any, grad: Any) -> Any:
+    return [grad] * len(op.inputs)
+
+
+def _sum_of(inputs: list[Any], op_type: str) -> Any:
+    total = inputs[0]
+    for index, item in enumerate(inputs):
+        if index and getattr(item, "shape", None) != getattr(total, "shape", None):
+            raise errors.invalid_argument(
+                f"Inputs to operation {op_type} must have the same size and shape.  "
+                f"Input 0: {shape_text(total.shape)} != input {index}: {shape_text(item.shape)}"
+            )
+    if len(inputs) == 1:
+        return total
+    total = total + inputs[1]
+    for item in inputs[2:]:
+        # The first sum made an array of our own; it may take the others in place.
+        total += item
+    return total

@@ -1,0 +1,561 @@
+"""Ops that map each element by itself: signs, roots, exponentials, trigonometry, rounding.
+
+Corresponds to TensorFlow's ``cwise_op_*.cc`` with one input. Special functions are in ``special_math_ops.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+from tfnb.core import dtypes
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import merge_both_inputs, unchanged_shape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import name_scope
+from tfnb.framework.tensor import Tensor
+from tfnb.ops import array_ops
+
+EXPORTS = {
+    "tf": [
+        "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "expm1", "is_finite", "is_inf",
+        "is_nan", "log", "log1p", "rint", "sin", "sinh", "square", "tan", "tanh", "reciprocal",
+        "negative:neg", "conj",
+    ],
+    "math": [
+        "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "expm1", "is_finite", "is_inf",
+        "is_nan", "log", "log1p", "rint", "sin", "sinh", "square", "tan", "tanh", "reciprocal",
+        "negative:neg", "conj",
+    ],
+    "nn": ["tanh"],
+    "debugging": ["is_finite", "is_inf", "is_nan"],
+    "bitwise": ["invert"],
+}  # fmt: skip
+
+_FLOAT = "T: {bfloat16, half, float, double}"
+_FLOAT_OR_COMPLEX = "T: {bfloat16, half, float, double, complex64, complex128}"
+_SIGNED = "T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}"
+_INTEGER = "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}"
+
+# ------------------------------------------------------------------------------------------- signs
+
+
+@register_op(
+    "Abs",
+    "x: T -> y: T",
+    "T: {bfloat16, half, float, double, int8, int16, int32, int64}",
+    shape=unchanged_shape,
+)
+def abs_op(xp: Any, x: Any) -> Any:
+    """Absolute value; the smallest integer stays itself."""
+    return abs(x)
+
+
+@abs_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad * sign(op.inputs[0])
+
+
+@register_op("Neg", "x: T -> y: T", _SIGNED, shape=unchanged_shape)
+def neg(xp: Any, x: Any) -> Any:
+    """-x."""
+    return -x
+
+
+@neg.gradient
+def _(op: Any, grad: Any) -> Any:
+    return -grad
+
+
+@register_op("Sign", "x: T -> y: T", _SIGNED, shape=unchanged_shape)
+def sign(xp: Any, x: Any) -> Any:
+    """-1, 0 or 1; x / |x| for complex numbers; NaN stays NaN."""
+    return xp.sign(x)
+
+
+@sign.gradient
+def _(op: Any, grad: Any) -> Any:
+    return array_ops.zeros_like(op.inputs[0])
+
+
+# --------------------------------------------------------------------------- squares, roots, inverses
+
+
+@register_op(
+    "Square",
+    "x: T -> y: T",
+    "T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, "
+    "complex64, complex128}",
+    shape=unchanged_shape,
+)
+def square(xp: Any, x: Any) -> Any:
+    """x * x."""
+    return x * x
+
+
+@square.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad * (2.0 * conj(op.inputs[0]))
+
+
+@register_op("Sqrt", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def sqrt_op(xp: Any, x: Any) -> Any:
+    """Square root; NaN below zero."""
+    return xp.sqrt(x)
+
+
+@sqrt_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return sqrt_grad(op.outputs[0], grad)
+
+
+@register_op("SqrtGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
+def sqrt_grad(xp: Any, y: Any, dy: Any) -> Any:
+    """dy * 0.5 / y, where y = sqrt(x)."""
+    return _half_of(dy) / xp.conj(y)
+
+
+@sqrt_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    ratio = grad / op.inputs[0]
+    return -conj(ratio) * op.outputs[0], 0.5 * ratio
+
+
+@register_op("Rsqrt", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def rsqrt_op(xp: Any, x: Any) -> Any:
+    """1 / sqrt(x)."""
+    return _one(x) / xp.sqrt(x)
+
+
+@rsqrt_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return rsqrt_grad(op.outputs[0], grad)
+
+
+@register_op("RsqrtGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
+def rsqrt_grad(xp: Any, y: Any, dy: Any) -> Any:
+    """dy * -0.5 * y**3, where y = 1 / sqrt(x)."""
+    out = xp.conj(y)
+    return -_half_of(dy) * out * (out * out)
+
+
+@rsqrt_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    a, b = conj(op.inputs[0]), op.inputs[1]
+    return -1.5 * conj(grad) * b * square(a), rsqrt_grad(a, grad)
+
+
+@register_op("Reciprocal", "x: T -> y: T", _SIGNED, shape=unchanged_shape)
+def reciprocal(xp: Any, x: Any) -> Any:
+    """1 / x."""
+    return _one(x) / x
+
+
+@reciprocal.gradient
+def _(op: Any, grad: Any) -> Any:
+    return reciprocal_grad(op.outputs[0], grad)
+
+
+@register_op("ReciprocalGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
+def reciprocal_grad(xp: Any, y: Any, dy: Any) -> Any:
+    """-dy * y * y, where y = 1 / x."""
+    out = xp.conj(y)
+    return -dy * (out * out)
+
+
+@reciprocal_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    y, b = conj(op.inputs[0]), op.inputs[1]
+    return -2.0 * conj(grad) * b * y, reciprocal_grad(y, grad)
+
+
+@register_op("Inv", "x: T -> y: T", _SIGNED, shape=unchanged_shape)
+def inv(xp: Any, x: Any) -> Any:
+    """1 / x (the older name of Reciprocal)."""
+    return _one(x) / x
+
+
+@inv.gradient
+def _(op: Any, grad: Any) -> Any:
+    return inv_grad(op.outputs[0], grad)
+
+
+@register_op("InvGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
+def inv_grad(xp: Any, y: Any, dy: Any) -> Any:
+    """-dy * y * y, where y = 1 / x."""
+    out = xp.conj(y)
+    return -dy * (out * out)
+
+
+@inv_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    y, b = conj(op.inputs[0]), op.inputs[1]
+    return -2.0 * conj(grad) * b * y, inv_grad(y, grad)
+
+
+def _one(x: Any) -> Any:
+    """1 in the dtype of x: extension dtypes such as bfloat16 are not led by a Python 1."""
+    return x.dtype.type(1)
+
+
+def _half_of(x: Any) -> Any:
+    return x * x.dtype.type(0.5)
+
+
+# ---------------------------------------------------------------------------------------- rounding
+
+
+@register_op("Round", "x: T -> y: T", _SIGNED, shape=unchanged_shape)
+def round_op(xp: Any, x: Any) -> Any:
+    """Nearest whole number, halves to the even one; integers stay."""
+    return x if x.dtype.kind in "iu" else xp.rint(x)
+
+
+@round_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return None
+
+
+@register_op("Rint", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+def rint(xp: Any, x: Any) -> Any:
+    """Nearest whole number, halves to the even one."""
+    return xp.rint(x)
+
+
+@rint.gradient
+def _(op: Any, grad: Any) -> Any:
+    return None
+
+
+@register_op("Floor", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+def floor_op(xp: Any, x: Any) -> Any:
+    """The largest whole number not above x."""
+    return xp.floor(x)
+
+
+@floor_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return None
+
+
+@register_op("Ceil", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+def ceil_op(xp: Any, x: Any) -> Any:
+    """The smallest whole number not below x."""
+    return xp.ceil(x)
+
+
+@ceil_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return None
+
+
+@register_op("IsNan", "x: T -> y: bool", _FLOAT, shape=unchanged_shape)
+def is_nan(xp: Any, x: Any) -> Any:
+    """Whether x is not a number."""
+    return xp.isnan(x)
+
+
+is_nan.not_differentiable()
+
+
+@register_op("IsInf", "x: T -> y: bool", _FLOAT, shape=unchanged_shape)
+def is_inf(xp: Any, x: Any) -> Any:
+    """Whether x is infinite."""
+    return xp.isinf(x)
+
+
+is_inf.not_differentiable()
+
+
+@register_op("IsFinite", "x: T -> y: bool", _FLOAT, shape=unchanged_shape)
+def is_finite(xp: Any, x: Any) -> Any:
+    """Whether x is neither infinite nor NaN."""
+    return xp.isfinite(x)
+
+
+is_finite.not_differentiable()
+
+# ------------------------------------------------------------------------ exponentials, logarithms
+
+
+@register_op("Exp", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def exp_op(xp: Any, x: Any) -> Any:
+    """E to the power x."""
+    return xp.exp(x)
+
+
+@exp_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad * conj(op.outputs[0])
+
+
+@register_op("Expm1", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def expm1(xp: Any, x: Any) -> Any:
+    """exp(x) - 1, exact near zero."""
+    return xp.expm1(x)
+
+
+@expm1.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad * exp_op(conj(op.inputs[0]))
+
+
+@register_op("Log", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def log(xp: Any, x: Any) -> Any:
+    """Natural logarithm; -inf at zero, NaN below."""
+    return xp.log(x)
+
+
+@log.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad * reciprocal(conj(op.inputs[0]))
+
+
+@register_op("Log1p", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def log1p(xp: Any, x: Any) -> Any:
+    """log(1 + x), exact near zero."""
+    return xp.log1p(x)
+
+
+@log1p.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad * reciprocal(1 + conj(op.inputs[0]))
+
+
+@register_op("Sigmoid", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def sigmoid_op(xp: Any, x: Any) -> Any:
+    """1 / (1 + exp(-x))."""
+    one = _one(x)
+    return one / (one + xp.exp(-x))
+
+
+@sigmoid_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return sigmoid_grad(op.outputs[0], grad)
+
+
+@register_op("SigmoidGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
+def sigmoid_grad(xp: Any, y: Any, dy: Any) -> Any:
+    """dy * y * (1 - y), where y = sigmoid(x)."""
+    return dy * y * (_one(y) - y)
+
+
+@sigmoid_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    a, b = conj(op.inputs[0]), conj(op.inputs[1])
+    scaled = grad * b
+    return scaled - 2.0 * scaled * a, sigmoid_grad(a, grad)
+
+
+# ------------------------------------------------------------------------------------ trigonometry
+
+
+@register_op("Sin", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def sin(xp: Any, x: Any) -> Any:
+    """Sine of an angle in radians."""
+    return xp.sin(x)
+
+
+@sin.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad * cos(conj(op.inputs[0]))
+
+
+@register_op("Cos", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def cos(xp: Any, x: Any) -> Any:
+    """Cosine of an angle in radians."""
+    return xp.cos(x)
+
+
+@cos.gradient
+def _(op: Any, grad: Any) -> Any:
+    return -grad * sin(conj(op.inputs[0]))
+
+
+@register_op("Tan", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def tan(xp: Any, x: Any) -> Any:
+    """Tangent of an angle in radians."""
+    return xp.tan(x)
+
+
+@tan.gradient
+def _(op: Any, grad: Any) -> Any:
+    return square(reciprocal(cos(conj(op.inputs[0])))) * grad
+
+
+@register_op("Asin", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def asin(xp: Any, x: Any) -> Any:
+    """The angle whose sine is x."""
+    return xp.arcsin(x)
+
+
+@asin.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad * reciprocal(sqrt_op(1 - square(conj(op.inputs[0]))))
+
+
+@register_op("Acos", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def acos_op(xp: Any, x: Any) -> Any:
+    """The angle whose cosine is x."""
+    return xp.arccos(x)
+
+
+@acos_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return -grad * reciprocal(sqrt_op(1 - square(conj(op.inputs[0]))))
+
+
+@register_op("Atan", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def atan(xp: Any, x: Any) -> Any:
+    """The angle whose tangent is x."""
+    return xp.arctan(x)
+
+
+@atan.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad * reciprocal(1 + square(conj(op.inputs[0])))
+
+
+@register_op("Sinh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def sinh(xp: Any, x: Any) -> Any:
+    """Hyperbolic sine."""
+    return xp.sinh(x)
+
+
+@sinh.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad * cosh(conj(op.inputs[0]))
+
+
+@register_op("Cosh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def cosh(xp: Any, x: Any) -> Any:
+    """Hyperbolic cosine."""
+    return xp.cosh(x)
+
+
+@cosh.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad * sinh(conj(op.inputs[0]))
+
+
+@register_op("Tanh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def tanh(xp: Any, x: Any) -> Any:
+    """Hyperbolic tangent."""
+    return xp.tanh(x)
+
+
+@tanh.gradient
+def _(op: Any, grad: Any) -> Any:
+    return tanh_grad(op.outputs[0], grad)
+
+
+@register_op("TanhGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
+def tanh_grad(xp: Any, y: Any, dy: Any) -> Any:
+    """dy * (1 - y * y), where y = tanh(x)."""
+    return dy * (_one(y) - y * y)
+
+
+@tanh_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    a, b = conj(op.inputs[0]), conj(op.inputs[1])
+    return grad * -2.0 * b * a, tanh_grad(a, grad)
+
+
+@register_op("Asinh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def asinh(xp: Any, x: Any) -> Any:
+    """Inverse hyperbolic sine."""
+    return xp.arcsinh(x)
+
+
+@asinh.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad / cosh(conj(op.outputs[0]))
+
+
+@register_op("Acosh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def acosh(xp: Any, x: Any) -> Any:
+    """Inverse hyperbolic cosine."""
+    return xp.arccosh(x)
+
+
+@acosh.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad / sinh(conj(op.outputs[0]))
+
+
+@register_op("Atanh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+def atanh(xp: Any, x: Any) -> Any:
+    """Inverse hyperbolic tangent."""
+    return xp.arctanh(x)
+
+
+@atanh.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad * reciprocal(1 - square(conj(op.inputs[0])))
+
+
+# --------------------------------------------------------------------------------- complex conjugate
+
+
+@register_op(
+    "Conj",
+    "input: T -> output: T",
+    "T: {complex64, complex128, variant} = DT_COMPLEX64",
+    shape=unchanged_shape,
+)
+def conj_op(xp: Any, x: Any) -> Any:
+    """Complex conjugate."""
+    return xp.conj(x)
+
+
+@conj_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return conj(grad)
+
+
+def conj(x: Any, name: str | None = None) -> Any:
+    """Complex conjugate; real numbers come back as they are.
+
+    Raises:
+      TypeError: x is not numeric.
+    """
+    if isinstance(x, Tensor) and (x.dtype.is_floating or x.dtype.is_integer):
+        return x
+    with name_scope(name, "Conj", [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        if x.dtype.is_complex or x.dtype == dtypes.variant:
+            return conj_op(x, name=scope)
+        if x.dtype.is_floating or x.dtype.is_integer:
+            return x
+        raise TypeError(f"Expected numeric or variant tensor, got dtype {x.dtype!r}.")
+
+
+# ------------------------------------------------------------------------------------ bit patterns
+
+
+@register_op("Invert", "x: T -> y: T", _INTEGER, shape=unchanged_shape)
+def invert(xp: Any, x: Any) -> Any:
+    """Every bit flipped."""
+    return ~x
+
+
+invert.not_differentiable()
+
+
+@register_op("PopulationCount", "x: T -> y: uint8", _INTEGER, shape=unchanged_shape)
+def population_count(xp: Any, x: Any) -> Any:
+    """How many bits are set, in two's complement."""
+    bits = xp.asarray(x)
+    return xp.bitwise_count(bits.view(f"u{bits.itemsize}"))
+
+
+population_count.not_differentiable()
+
+
+@register_op("LogicalNot", "x: bool -> y: bool", shape=unchanged_shape)
+def logical_not(xp: Any, x: Any) -> Any:
+    """True where x is false."""
+    return ~x
+
+
+logical_not.not_differentiable()

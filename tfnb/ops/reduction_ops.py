@@ -1,0 +1,706 @@
+"""Reductions: sums, means, products, extremes, any and all, argmax.
+
+Axes are an input, so they may be computed; negative ones count from the end. float16 and bfloat16 are summed in
+float32 and rounded once. Corresponds to TensorFlow's ``reduction_ops*.cc`` and ``argmax_op.cc``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import dtypes, errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import SCALAR_SHAPE, UNKNOWN_SHAPE, InferenceContext
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.constant_value import constant_value
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import name_scope
+from tfnb.framework.sparse_tensor import SparseTensor
+from tfnb.framework.tensor import Tensor
+from tfnb.ops import array_ops, complex_ops, data_flow_ops, sequence_ops
+from tfnb.ops.cast_ops import cast
+from tfnb.ops.cwise_binary_ops import add_v2, equal, floor_div, maximum, not_equal
+from tfnb.ops.cwise_unary_ops import conj, exp_op, is_finite, log, sqrt_op, square
+
+EXPORTS = {
+    "tf": [
+        "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min",
+        "reduce_prod", "reduce_sum", "count_nonzero", "argmax", "argmin", "arg_max", "arg_min",
+    ],
+    "math": [
+        "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min",
+        "reduce_prod", "reduce_sum", "reduce_euclidean_norm", "reduce_std", "reduce_variance",
+        "count_nonzero", "argmax", "argmin",
+    ],
+}  # fmt: skip
+
+_KEEP = "keep_dims: bool = false"
+_AXIS_TYPE = "Tidx: {int32, int64} = DT_INT32"
+
+
+# ----------------------------------------------------------------------------------- shapes and axes
+
+
+def _reduction_shape(c: InferenceContext) -> TensorShape:
+    dims = c.inputs[0].dim_values
+    keep_dims = c.attr("keep_dims")
+    axes = c.constant_value(1)
+    if axes is None:
+        if keep_dims and dims is not None:
+            return TensorShape([None] * len(dims))
+        return UNKNOWN_SHAPE
+    index_rank = c.inputs[1].dim_values
+    if dims is None or (index_rank is not None and len(index_rank) > 1):
+        return UNKNOWN_SHAPE
+    rank = len(dims)
+    reduced = set()
+    for axis in np.asarray(axes).reshape(-1).tolist():
+        if not -rank <= axis < rank:
+            raise ValueError(
+                f"Invalid reduction dimension {axis} for input with {rank} dimensions."
+            )
+        reduced.add(axis % rank)
+    if keep_dims:
+        return TensorShape([1 if i in reduced else d for i, d in enumerate(dims)])
+    return TensorShape([d for i, d in enumerate(dims) if i not in reduced])
+
+
+def _axes(x: Any, indices: Any) -> tuple[int, ...]:
+    """The axes to reduce as non-negative numbers."""
+    rank = x.ndim
+    if indices.ndim == 0:
+        axes = (int(indices),)
+    else:
+        axes = tuple(indices.reshape(-1).tolist())
+    for axis in axes:
+        if not -rank <= axis < rank:
+            raise errors.invalid_argument(
+                f"Invalid reduction dimension ({axis} for input with {rank} dimension(s)"
+            )
+    positive = tuple([axis % rank for axis in axes])
+    if len(set(positive)) != len(positive):
+        twice = next(axis for axis in positive if positive.count(axis) > 1)
+        raise errors.invalid_argument(
+            f"Invalid reduction arguments: Axes contains duplicate dimension: {twice}"
+        )
+    return positive
+
+
+def _is_small_float(x: Any) -> bool:
+    """Whether sums of this dtype are kept in float32: float16 and bfloat16."""
+    return x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
+
+
+# ------------------------------------------------------------------------------------- sum and mean
+
+
+@register_op(
+    "Sum",
+    "input: T, reduction_indices: Tidx -> output: T",
+    _KEEP,
+    "T: numbertype",
+    _AXIS_TYPE,
+    shape=_reduction_shape,
+    host_memory=("reduction_indices",),
+)
+def sum_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
+    """The sum over some axes."""
+    axes = _axes(x, reduction_indices)
+    if not axes:
+        return x
+    if _is_small_float(x):
+        return x.astype(np.float32).sum(axis=axes, keepdims=keep_dims).astype(x.dtype)
+    return x.sum(axis=axes, dtype=x.dtype, keepdims=keep_dims)
+
+
+@sum_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _spread(op, grad), None
+
+
+@register_op(
+    "Mean",
+    "input: T, reduction_indices: Tidx -> output: T",
+    _KEEP,
+    "T: numbertype",
+    _AXIS_TYPE,
+    shape=_reduction_shape,
+    host_memory=("reduction_indices",),
+)
+def mean_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
+    """The mean over some axes; of nothing it is NaN; integers are cut towards zero."""
+    axes = _axes(x, reduction_indices)
+    if not axes:
+        return x
+    count = 1
+    for axis in axes:
+        count *= x.shape[axis]
+    if _is_small_float(x):
+        total = x.astype(np.float32).sum(axis=axes, keepdims=keep_dims)
+        return (total / np.float32(count)).astype(x.dtype)
+    if x.dtype.kind in "iu":
+        wide = np.uint64 if x.dtype == np.uint64 else np.int64
+        total = x.sum(axis=axes, dtype=wide, keepdims=keep_dims)
+        quotient = abs(total) // wide(max(count, 1))
+        return xp.where(total < 0, -quotient, quotient).astype(x.dtype)
+    return x.sum(axis=axes, dtype=x.dtype, keepdims=keep_dims) / x.dtype.type(count)
+
+
+@mean_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y = op.inputs[0], op.outputs[0]
+    spread = _spread(op, grad)
+    size_in, size_out = x.shape.num_elements(), y.shape.num_elements()
+    if size_in is not None and size_out is not None:
+        factor = convert_to_tensor(size_in // max(size_out, 1), dtype=spread.dtype)
+    else:
+        count_in = reduce_prod(array_ops.shape(x))
+        count_out = reduce_prod(array_ops.shape(y))
+        factor = cast(
+            floor_div(count_in, maximum(count_out, 1)), spread.dtype
+        )
+    return spread / factor, None
+
+
+@register_op(
+    "EuclideanNorm",
+    "input: T, reduction_indices: Tidx -> output: T",
+    _KEEP,
+    "T: numbertype",
+    _AXIS_TYPE,
+    shape=_reduction_shape,
+    host_memory=("reduction_indices",),
+)
+def euclidean_norm(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
+    """The square root of the sum of x * conj(x) over some axes."""
+    axes = _axes(x, reduction_indices)
+    wide = x.astype(np.float32) if _is_small_float(x) else x
+    squares = wide * (xp.conj(wide) if x.dtype.kind == "c" else wide)
+    total = squares.sum(axis=axes, dtype=squares.dtype, keepdims=keep_dims) if axes else squares
+    return xp.sqrt(total).astype(x.dtype)
+
+
+@euclidean_norm.gradient
+def _(op: Any, grad: Any) -> Any:
+    kept = _kept_shape(op)
+    output = array_ops.reshape(op.outputs[0], kept)
+    return op.inputs[0] / (output / array_ops.reshape(grad, kept)), None
+
+
+# ------------------------------------------------------------------------------------------ product
+
+
+@register_op(
+    "Prod",
+    "input: T, reduction_indices: Tidx -> output: T",
+    _KEEP,
+    "T: numbertype",
+    _AXIS_TYPE,
+    shape=_reduction_shape,
+    host_memory=("reduction_indices",),
+)
+def prod_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
+    """The product over some axes."""
+    axes = _axes(x, reduction_indices)
+    if not axes:
+        return x
+    if _is_small_float(x):
+        return x.astype(np.float32).prod(axis=axes, keepdims=keep_dims).astype(x.dtype)
+    return x.prod(axis=axes, dtype=x.dtype, keepdims=keep_dims)
+
+
+@prod_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    # The product of all the others: cumulative products from both sides, of the reduced axes made one.
+    x = op.inputs[0]
+    input_shape = array_ops.shape(x)
+    axes = array_ops.reshape(op.inputs[1], [-1])
+    grad = _spread(op, grad)
+    rank = array_ops.rank(x)
+    reduced = cast((axes + cast(rank, axes.dtype)), dtypes.int32) % rank
+    others, _ = array_ops.setdiff1d(sequence_ops.range_(0, rank), reduced)
+    perm = array_ops.concat([reduced, others], 0)
+    reduced_size = reduce_prod(array_ops.gather(input_shape, reduced))
+    other_size = reduce_prod(array_ops.gather(input_shape, others))
+    permuted = array_ops.transpose(x, perm)
+    permuted_shape = array_ops.shape(permuted)
+    matrix = array_ops.reshape(permuted, (reduced_size, other_size))
+    left = sequence_ops.cumprod(matrix, axis=0, exclusive=True)
+    right = sequence_ops.cumprod(matrix, axis=0, exclusive=True, reverse=True)
+    product = array_ops.reshape(conj(left) * conj(right), permuted_shape)
+    out = grad * array_ops.transpose(product, array_ops.invert_permutation(perm))
+    return array_ops.reshape(out, input_shape), None
+
+
+# ----------------------------------------------------------------------------------------- extremes
+
+
+@register_op(
+    "Max",
+    "input: T, reduction_indices: Tidx -> output: T",
+    _KEEP,
+    "T: {realnumbertype, quantizedtype}",
+    _AXIS_TYPE,
+    shape=_reduction_shape,
+    host_memory=("reduction_indices",),
+)
+def max_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
+    """The largest element over some axes; NaN if one is; the lowest number of the type of nothing."""
+    axes = _axes(x, reduction_indices)
+    if not axes:
+        return x
+    if x.size == 0:
+        return _filled(xp, x, axes, keep_dims, _bounds(x.dtype)[0])
+    return x.max(axis=axes, keepdims=keep_dims)
+
+
+@max_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _gradient_of_extremes(op, grad)
+
+
+@register_op(
+    "Min",
+    "input: T, reduction_indices: Tidx -> output: T",
+    _KEEP,
+    "T: {realnumbertype, quantizedtype}",
+    _AXIS_TYPE,
+    shape=_reduction_shape,
+    host_memory=("reduction_indices",),
+)
+def min_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
+    """The smallest element over some axes; NaN if one is; the highest number of the type of nothing."""
+    axes = _axes(x, reduction_indices)
+    if not axes:
+        return x
+    if x.size == 0:
+        return _filled(xp, x, axes, keep_dims, _bounds(x.dtype)[1])
+    return x.min(axis=axes, keepdims=keep_dims)
+
+
+@min_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _gradient_of_extremes(op, grad)
+
+
+def _bounds(dtype: Any) -> tuple[Any, Any]:
+    """The lowest and the highest value of a dtype, infinities included."""
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return info.min, info.max
+    return -np.inf, np.inf
+
+
+def _filled(xp: Any, x: Any, axes: tuple[int, ...], keep_dims: bool, value: Any) -> Any:
+    shape = [1 if i in axes else d for i, d in enumerate(x.shape) if keep_dims or i not in axes]
+    return xp.full(shape, value, x.dtype)
+
+
+def _gradient_of_extremes(op: Any, grad: Any) -> Any:
+    # Equal extremes share the gradient.
+    x, axes = op.inputs
+    kept = _kept_shape(op)
+    y = array_ops.reshape(op.outputs[0], kept)
+    grad = array_ops.reshape(grad, kept)
+    chosen = cast(equal(y, x), grad.dtype)
+    count = array_ops.reshape(reduce_sum(chosen, axes), kept)
+    return chosen / count * grad, None
+
+
+# --------------------------------------------------------------------------------------- all and any
+
+
+@register_op(
+    "All",
+    "input: bool, reduction_indices: Tidx -> output: bool",
+    _KEEP,
+    _AXIS_TYPE,
+    shape=_reduction_shape,
+    host_memory=("reduction_indices",),
+)
+def all_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
+    """Whether everything over some axes is true."""
+    axes = _axes(x, reduction_indices)
+    return x.all(axis=axes, keepdims=keep_dims) if axes else x
+
+
+all_op.not_differentiable()
+
+
+@register_op(
+    "Any",
+    "input: bool, reduction_indices: Tidx -> output: bool",
+    _KEEP,
+    _AXIS_TYPE,
+    shape=_reduction_shape,
+    host_memory=("reduction_indices",),
+)
+def any_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
+    """Whether anything over some axes is true."""
+    axes = _axes(x, reduction_indices)
+    return x.any(axis=axes, keepdims=keep_dims) if axes else x
+
+
+any_op.not_differentiable()
+
+# ------------------------------------------------------------------------------------------- argmax
+
+
+def _arg_shape(c: InferenceContext) -> TensorShape:
+    c.with_rank(1, 0)
+    dims = c.inputs[0].dim_values
+    if dims is None:
+        return UNKNOWN_SHAPE
+    if len(dims) <= 1:
+        return SCALAR_SHAPE
+    rank = len(dims)
+    dimension = c.constant_value(1)
+    if dimension is None:
+        return TensorShape([None] * (rank - 1))
+    axis = int(dimension)
+    if not -rank <= axis < rank:
+        raise ValueError(f"Dimension ({axis}) must be in the range [{-rank}, {rank}), where {rank} is the number of dimensions in the input.")
+    axis %= rank
+    return TensorShape(dims[:axis] + dims[axis + 1 :])
+
+
+@register_op(
+    "ArgMax",
+    "input: T, dimension: Tidx -> output: output_type",
+    "T: {realnumbertype, quantizedtype, bool}",
+    "Tidx: {int16, int32, int64} = DT_INT32",
+    "output_type: {int16, uint16, int32, int64} = DT_INT64",
+    shape=_arg_shape,
+    host_memory=("dimension",),
+)
+def arg_max(xp: Any, x: Any, dimension: Any, *, output_type: Any) -> Any:
+    """The index of the largest element along one axis; the first of equal ones; NaN never wins."""
+    axis = _arg_axis(x, dimension)
+    found = x.argmax(axis=axis)
+    if x.dtype.kind not in "iub" and _hits_nan(xp, x, found, axis):
+        found = xp.where(xp.isnan(x), x.dtype.type(-np.inf), x).argmax(axis=axis)
+    return found.astype(output_type.as_numpy_dtype)
+
+
+arg_max.not_differentiable()
+
+
+@register_op(
+    "ArgMin",
+    "input: T, dimension: Tidx -> output: output_type",
+    "T: {realnumbertype, quantizedtype, bool}",
+    _AXIS_TYPE,
+    "output_type: {int32, int64} = DT_INT64",
+    shape=_arg_shape,
+    host_memory=("dimension",),
+)
+def arg_min(xp: Any, x: Any, dimension: Any, *, output_type: Any) -> Any:
+    """The index of the smallest element along one axis; the first of equal ones; NaN never wins."""
+    axis = _arg_axis(x, dimension)
+    found = x.argmin(axis=axis)
+    if x.dtype.kind not in "iub" and _hits_nan(xp, x, found, axis):
+        found = xp.where(xp.isnan(x), x.dtype.type(np.inf), x).argmin(axis=axis)
+    return found.astype(output_type.as_numpy_dtype)
+
+
+arg_min.not_differentiable()
+
+
+def _arg_axis(x: Any, dimension: Any) -> int:
+    if dimension.ndim != 0:
+        raise errors.invalid_argument(
+            f"dim must be a scalar, but received tensor of shape: {list(dimension.shape)}"
+        )
+    axis, rank = int(dimension), x.ndim
+    if not -rank <= axis < rank:
+        raise errors.invalid_argument(
+            f"Expected dimension in the range [{-rank}, {rank}), but got {axis}"
+        )
+    if x.shape[axis] == 0:
+        raise errors.invalid_argument(
+            f"Reduction axis {axis % rank} is empty in shape {list(x.shape)}".replace(", ", ",")
+        )
+    return axis % rank
+
+
+def _hits_nan(xp: Any, x: Any, found: Any, axis: int) -> bool:
+    picked = xp.take_along_axis(x, xp.expand_dims(found, axis), axis)
+    return bool(xp.isnan(picked).any())
+
+
+# -------------------------------------------------------------------------- shapes inside gradients
+
+
+def _kept_shape(op: Any) -> Any:
+    """The output's shape with reduced axes kept as 1: a list where it is known, else a tensor."""
+    dims = op.inputs[0].shape.dim_values
+    axes = constant_value(op.inputs[1])
+    if dims is not None and axes is not None:
+        rank = len(dims)
+        reduced = {int(axis) % rank for axis in np.asarray(axes).reshape(-1)} if rank else set()
+        kept = [1 if i in reduced else d for i, d in enumerate(dims)]
+        if kept.count(None) <= 1 and 0 not in kept:
+            return [-1 if d is None else d for d in kept]
+        if None not in kept:
+            return kept
+    return reduced_shape(array_ops.shape(op.inputs[0]), op.inputs[1])
+
+
+def _spread(op: Any, grad: Any) -> Any:
+    """The gradient of a reduction's output, repeated over the axes that were reduced."""
+    x = op.inputs[0]
+    dims = x.shape.dim_values
+    target = array_ops.shape(x) if dims is None or None in dims else list(dims)
+    return array_ops.broadcast_to(array_ops.reshape(grad, _kept_shape(op)), target)
+
+
+def reduced_shape(input_shape: Any, axes: Any) -> Any:
+    """The shape of a reduction's output with the reduced axes kept as 1, computed in the graph."""
+    known_shape, known_axes = constant_value(input_shape), constant_value(axes)
+    if known_shape is not None and known_axes is not None:
+        kept = np.array(known_shape, np.int32)
+        kept[known_axes] = 1
+        return convert_to_tensor(kept)
+    input_shape = cast(input_shape, dtypes.int32)
+    axes = cast(axes, dtypes.int32)
+    rank = array_ops.size(input_shape)
+    axes = array_ops.reshape(axes, [-1])
+    axes = (axes + rank) % rank
+    ones = array_ops.fill(array_ops.shape(axes), 1)
+    return data_flow_ops.dynamic_stitch([sequence_ops.range_(rank), axes], [input_shape, ones])
+
+
+# ----------------------------------------------------------------------- functions of Python's side
+
+
+def _lookup(new: str, new_value: Any, old: str, old_value: Any) -> Any:
+    """The value of an argument that once had another name.
+
+    Raises:
+      ValueError: both are given.
+    """
+    if old_value is None:
+        return new_value
+    if new_value is not None:
+        raise ValueError(f"Cannot specify both '{old}' and '{new}'.")
+    return old_value
+
+
+def _all_axes(x: Any, axis: Any) -> Any:
+    """The axes to reduce; with None, all there are."""
+    if axis is not None:
+        return axis
+    if isinstance(x, (Tensor, SparseTensor)):
+        rank = x.shape.rank if isinstance(x, Tensor) else x.dense_shape.shape.num_elements()
+        if rank is not None:
+            return convert_to_tensor(np.arange(rank, dtype=np.int32), name="Const")
+    return sequence_ops.range_(0, array_ops.rank(x))
+
+
+def _reduce(
+    op: Any, x: Any, axis: Any, keepdims: Any, name: Any, old_axis: Any = None, old_keep: Any = None
+) -> Any:
+    axis = _lookup("axis", axis, "reduction_indices", old_axis)
+    keepdims = bool(_lookup("keepdims", keepdims, "keep_dims", old_keep))
+    output = op(x, _all_axes(x, axis), keep_dims=keepdims, name=name)
+    if axis is None and not keepdims and not output.shape.is_fully_defined():
+        output.set_shape(())
+    return output
+
+
+def reduce_sum(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Any:
+    """The sum of elements over axes (all of them by default)."""
+    return _reduce(sum_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_mean(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Any:
+    """The mean of elements over axes (all of them by default)."""
+    return _reduce(mean_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_prod(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Any:
+    """The product of elements over axes (all of them by default)."""
+    return _reduce(prod_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_max(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Any:
+    """The largest element over axes (all of them by default)."""
+    return _reduce(max_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_min(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Any:
+    """The smallest element over axes (all of them by default)."""
+    return _reduce(min_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_all(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Any:
+    """Whether all elements over axes are true."""
+    return _reduce(all_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_any(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Any:
+    """Whether any element over axes is true."""
+    return _reduce(any_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_euclidean_norm(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Any:
+    """The square root of the sum of squares over axes."""
+    return _reduce(euclidean_norm, input_tensor, axis, keepdims, name)
+
+
+def reduce_variance(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Any:
+    """The mean of squared distances from the mean over axes.
+
+    Raises:
+      TypeError: the input has integers.
+    """
+    with name_scope(name or "reduce_variance"):
+        x = convert_to_tensor(input_tensor)
+        means = reduce_mean(x, axis=axis, keepdims=True)
+        if means.dtype.is_integer:
+            raise TypeError(
+                f"Input must be either real or complex. Received integer type {means.dtype}."
+            )
+        distances = x - means
+        if distances.dtype.is_complex:
+            squares = complex_ops.real(conj(distances) * distances)
+        else:
+            squares = square(distances)
+        return reduce_mean(squares, axis=axis, keepdims=keepdims)
+
+
+def reduce_std(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Any:
+    """The square root of the variance over axes."""
+    with name_scope(name or "reduce_std"):
+        x = convert_to_tensor(input_tensor)
+        return sqrt_op(reduce_variance(x, axis=axis, keepdims=keepdims))
+
+
+def reduce_logsumexp(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Any:
+    """log(sum(exp(x))) over axes, without overflow."""
+    axis = _lookup("axis", axis, "reduction_indices", reduction_indices)
+    keepdims = bool(_lookup("keepdims", keepdims, "keep_dims", keep_dims))
+    x = convert_to_tensor(input_tensor)
+    with name_scope(name, "ReduceLogSumExp", [x]) as scope:
+        largest = reduce_max(x, axis=axis, keepdims=True)
+        largest = array_ops.stop_gradient(
+            array_ops.where(is_finite(largest), largest, array_ops.zeros_like(largest))
+        )
+        result = log(reduce_sum(exp_op(x - largest), axis=axis, keepdims=keepdims))
+        if not keepdims:
+            largest = array_ops.reshape(largest, array_ops.shape(result))
+        result = add_v2(result, largest, name=scope)
+        if axis is None and not keepdims and not result.shape.is_fully_defined():
+            result.set_shape(())
+        return result
+
+
+def count_nonzero(
+    input_tensor: Any = None,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    dtype: Any = dtypes.int64,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+    input: Any = None,
+) -> Any:
+    """How many elements over axes are not zero (not empty, for strings)."""
+    keepdims = bool(_lookup("keepdims", keepdims, "keep_dims", keep_dims))
+    input_tensor = _lookup("input", input, "input_tensor", input_tensor)
+    axis = _lookup("axis", axis, "reduction_indices", reduction_indices)
+    with name_scope(name, "count_nonzero", [input_tensor]):
+        x = convert_to_tensor(input_tensor, name="input")
+        nonzero = x
+        if x.dtype.base_dtype != dtypes.bool:
+            nonzero = not_equal(x, array_ops.zeros([], dtype=x.dtype.base_dtype))
+        counted = cast(nonzero, dtypes.int64)
+        return cast(reduce_sum(counted, axis=axis, keepdims=keepdims), dtype)
+
+
+def argmax(
+    input: Any,
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: Any = dtypes.int64,
+) -> Any:
+    """The index of the largest element along an axis (0 by default)."""
+    axis = _lookup("axis", axis, "dimension", dimension)
+    return arg_max(input, 0 if axis is None else axis, name=name, output_type=output_type)
+
+
+def argmin(
+    input: Any,
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: Any = dtypes.int64,
+) -> Any:
+    """The index of the smallest element along an axis (0 by default)."""
+    axis = _lookup("axis", axis, "dimension", dimension)
+    return arg_min(input, 0 if axis is None else axis, name=name, output_type=output_type)
