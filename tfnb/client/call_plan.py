@@ -63,7 +63,7 @@ class CallPlan:
     def __init__(self, session: BaseSession, mapper: FetchMapper, fed: Iterable[Tensor]) -> None:
         self._session = session
         self.num_marks = session.graph._num_access_marks
-        self.feeds = [Feed(tensor) for tensor in fed]
+        self.feeds = [Feed(tensor, session) for tensor in fed]
         self._converters = [feed.convert for feed in self.feeds]
         positions = {feed.tensor: i for i, feed in enumerate(self.feeds)}
         self.fetch_tensors: list[Tensor] = []

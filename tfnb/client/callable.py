@@ -68,7 +68,9 @@ class CallableFromOptions:
         self._handle: int | None = None
         graph = session.graph
         # A connected tensor is replaced in the runtime; its placeholder takes no value here.
-        self._feeds = [Feed(fed_tensor(graph, _with_port(name))) for name in callable_options.feed]
+        self._feeds = [
+            Feed(fed_tensor(graph, _with_port(name)), session) for name in callable_options.feed
+        ]
         try:
             self._handle = session._session.make_callable(callable_options)
         except errors.OpError as error:

@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from tfnb.framework.default_stack import StackController
     from tfnb.proto.graph_pb2 import GraphDef
 
-# Dead handles are dropped in one run when this many have gathered.
-_DEAD_HANDLES_PER_RUN = 10
-
 
 class DeviceAttributes:
     """One device of a session, as ``list_devices`` gives it."""
@@ -113,7 +110,6 @@ class BaseSession:
         self._extend_lock = threading.Lock()
         self._current_version = 0  # guarded by self._extend_lock
         self._plans: dict[Any, CallPlan] = {}
-        self._dead_handles: list[str] = []
         self._session = session_factory.new_session(
             session_factory.SessionOptions(self._target, self._config)
         )
@@ -216,7 +212,7 @@ class BaseSession:
         self._extend_graph()
         plan = CallPlan(self, mapper, feeds)
         key = structure_key(fetches) if mapper.is_repeatable else None
-        # Keys that stand for several tensors are expanded anew every time; only plain ones are kept.
+        # Keys that stand for several tensors are expanded anew every time; plain ones are kept.
         if key is not None and len(feeds) == len(feed_dict) and _are_plain_keys(feed_dict):
             self._plans[(key, *feed_dict) if feed_dict else key] = plan
         return plan, list(feeds.values())
@@ -294,24 +290,6 @@ class BaseSession:
             InvalidArgumentError: Something is not declared, given twice, or cannot be computed yet.
         """
         return partial_run.run(self, handle, fetches, feed_dict)
-
-    # -- handles whose Python objects died ---------------------------------------------------------
-
-    def _note_dead_handle(self, handle: str) -> None:
-        if self._closed:
-            return
-        self._dead_handles.append(handle)
-        if len(self._dead_handles) < _DEAD_HANDLES_PER_RUN:
-            return
-        from tfnb.ops import session_ops
-
-        handles, self._dead_handles = self._dead_handles, []
-        feeds, deleters = {}, []
-        for dead in handles:
-            holder, deleter = session_ops.handle_deleter(self._graph, dead)
-            feeds[holder] = dead
-            deleters.append(deleter)
-        self.run(deleters, feed_dict=feeds)
 
     # -- default session, end ----------------------------------------------------------------------
 

@@ -1,47 +1,59 @@
 """Values that stay in the session: what a fetch of ``tf.get_session_handle(x)`` gives.
 
-The value lives as long as its ``TensorHandle``. When the object dies its name is noted in the
-session, and the values of ten dead handles are dropped in one run, since dropping one is a run of
-its own.
+The kernel's output is the name of the value, and carries the value itself. Only when it is
+fetched, and the step has succeeded, does the value go into the session's store, where it stays as
+long as the ``TensorHandle`` lives or until it is deleted by name.
+
+A session in this process has its store at hand (``session_state``); one on a server is asked by
+running the ops of :mod:`tfnb.ops.session_ops`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core.resource_mgr import ResourceHandle
+import numpy as np
 
 if TYPE_CHECKING:
     from tfnb.client.session import BaseSession
     from tfnb.core.dtypes import DType
     from tfnb.framework.operation import Operation
 
-HANDLE_RESOURCE_TYPE = "TensorHandle"
-
 _HANDLE_OPS = frozenset({"GetSessionHandle", "GetSessionHandleV2"})
 
 
 def is_handle_op(op: Operation) -> bool:
-    """Whether the op's output is the handle of a value kept in the session."""
+    """Whether the op's output is the handle of a value to be kept in the session."""
     return op.type in _HANDLE_OPS
 
 
 class TensorHandle:
     """A value kept in a session, to be fed to later runs without coming to Python."""
 
-    __slots__ = ("__weakref__", "_auto_gc_enabled", "_dtype", "_handle", "_session")
+    __slots__ = ("__weakref__", "_dtype", "_handle", "_is_owner", "_session")
 
-    def __init__(self, handle: Any, dtype: DType, session: BaseSession) -> None:
-        if isinstance(handle, ResourceHandle):
-            handle = handle.name
-        self._handle: str = handle.decode() if isinstance(handle, bytes) else str(handle)
+    def __init__(self, fetched: Any, dtype: DType, session: BaseSession) -> None:
+        """Keep a value just fetched.
+
+        Args:
+            fetched: What the op gave: a name, with the value in its attribute ``tensor``.
+            dtype: The dtype of the value.
+            session: The session it was fetched from.
+        """
+        name = getattr(fetched, "name", fetched)
+        self._handle: str = name.decode() if isinstance(name, bytes) else str(name)
         self._dtype = dtype
         self._session = session
-        self._auto_gc_enabled = True
+        self._is_owner = True
+        store = _store_of(session)
+        if store is not None:
+            store.add(self._handle, fetched.tensor)
 
     def __del__(self) -> None:
-        if self._auto_gc_enabled:
-            self._session._note_dead_handle(self._handle)
+        if getattr(self, "_is_owner", False) and not self._session._closed:
+            store = _store_of(self._session)
+            if store is not None:
+                store.delete(self._handle)
 
     def __str__(self) -> str:
         return self._handle
@@ -51,7 +63,7 @@ class TensorHandle:
 
     @property
     def handle(self) -> str:
-        """The name under which the session keeps the value: ``op;id;device``."""
+        """The name under which the session keeps the value: ``op;number;device``."""
         return self._handle
 
     @property
@@ -59,34 +71,59 @@ class TensorHandle:
         """The dtype of the value."""
         return self._dtype
 
-    @property
-    def device(self) -> str:
-        """The device the value is on."""
-        return self._handle.rpartition(";")[2]
-
-    @property
-    def resource(self) -> ResourceHandle:
-        """What the runtime is fed with to find the value."""
-        return ResourceHandle(
-            self.device, HANDLE_RESOURCE_TYPE, self._handle, HANDLE_RESOURCE_TYPE, self._dtype
-        )
-
     def get_raw_handle(self) -> str:
         """The name alone; the value then stays until it is deleted by name or the session ends."""
-        self._auto_gc_enabled = False
+        self._is_owner = False
         return self._handle
+
+    def fed_to(self, session: BaseSession) -> Any:
+        """What the runtime is given where this handle is fed.
+
+        Raises:
+            InvalidArgumentError: The value is another session's, or was deleted.
+        """
+        store = _store_of(session)
+        if store is None:
+            return self.eval()
+        value = store.get(self._handle)
+        # A feed comes from host memory, wherever the value is kept.
+        return value if isinstance(value, np.ndarray | np.generic) else _to_host(value)
 
     def eval(self) -> Any:
         """The value, as a fetch would give it."""
+        store = _store_of(self._session)
+        if store is not None:
+            value = self.fed_to(self._session)
+            return value.copy() if isinstance(value, np.ndarray) else value
         from tfnb.ops import session_ops
 
-        holder, reader = session_ops.handle_reader(self._session.graph, self._handle, self._dtype)
+        with self._session.graph.as_default():
+            holder, reader = session_ops.handle_reader(self._handle, self._dtype)
         return self._session.run(reader, feed_dict={holder: self._handle})
 
     def delete(self) -> None:
-        """Drop the value now."""
+        """Drop the value now.
+
+        Raises:
+            InvalidArgumentError: It was deleted before.
+        """
+        self._is_owner = False
+        store = _store_of(self._session)
+        if store is not None:
+            store.delete(self._handle)
+            return
         from tfnb.ops import session_ops
 
-        self._auto_gc_enabled = False
-        holder, deleter = session_ops.handle_deleter(self._session.graph, self._handle)
+        with self._session.graph.as_default():
+            holder, deleter = session_ops.handle_deleter(self._handle)
         self._session.run(deleter, feed_dict={holder: self._handle})
+
+
+def _store_of(session: BaseSession) -> Any:
+    """Where a session of this process keeps its values; None for a session on a server."""
+    return getattr(session._session, "session_state", None)
+
+
+def _to_host(value: Any) -> Any:
+    get = getattr(value, "get", None)
+    return value if get is None else get()

@@ -8,8 +8,10 @@ _GRAPHS_ONLY = "tfnb runs graphs; there is no eager mode"
 
 # Names that went away or came later, and what to write instead.
 _REPLACED = {
-    "tf.contrib": "TensorFlow dropped it; most of what models use lives on in tf.nn, tf.layers, "
-    "tf.train and tf.math, for example tf.glorot_uniform_initializer for contrib.layers.xavier_initializer",
+    "tf.contrib": (
+        "TensorFlow dropped it; most of what models use lives on in tf.nn, tf.layers, tf.train and "
+        "tf.math, for example tf.glorot_uniform_initializer for contrib.layers.xavier_initializer"
+    ),
     "tf.function": f"{_GRAPHS_ONLY}: build the ops once and run them with tf.Session",
     "tf.GradientTape": f"{_GRAPHS_ONLY}: use tf.gradients(ys, xs)",
     "tf.keras": "use tf.layers and tf.nn",
