@@ -45,7 +45,7 @@ class GraphExecutionState:
         self._lock = threading.RLock()
         self._graph: Graph | None = None  # guarded by self._lock
         self._num_placed = 0  # node ids below this have a device; guarded by self._lock
-        self._reasons: dict[str, PlacementReason] = {}  # guarded by self._lock
+        self._placer: Placer | None = None  # of the full graph; guarded by self._lock
         self._stateful_placements: dict[str, str] = {}  # guarded by self._lock
 
     @property
@@ -82,7 +82,7 @@ class GraphExecutionState:
                 raise errors.invalid_argument("Session was not created with a graph before Run()!")
             pruned = self._config.graph_options.place_pruned_graph
             if not pruned:
-                self._place_new_nodes()
+                self._place_new_nodes(self._graph)
             rewritten = subgraph.rewrite_graph_for_execution(
                 self._graph,
                 feeds,
@@ -98,28 +98,31 @@ class GraphExecutionState:
                     device = self._stateful_placements.get(node.name)
                     if device is not None:
                         node.assigned_device = device
-            reasons = self._place(graph)
+            placer = self._new_placer(graph)
+            placer.run()
+            reasons = placer.reasons
             if pruned:
                 self._remember_stateful(graph)
-            return ClientGraph(graph, rewritten.feed_types, rewritten.fetch_types, reasons)
+            elif self._placer is not None:
+                reasons = {**reasons, **_of(graph, self._placer.reasons)}
+            return ClientGraph(
+                graph, list(rewritten.feed_types), list(rewritten.fetch_types), reasons
+            )
 
-    def _place_new_nodes(self) -> None:
-        graph = self._graph
-        assert graph is not None
+    def _place_new_nodes(self, graph: Graph) -> None:
+        if self._placer is None:
+            self._placer = self._new_placer(graph)
         if self._num_placed < graph.num_node_ids:
-            self._reasons.update(self._place(graph))
+            self._placer.run(self._num_placed)
             self._num_placed = graph.num_node_ids
 
-    def _place(self, graph: Graph) -> dict[str, PlacementReason]:
-        placer = Placer(
+    def _new_placer(self, graph: Graph) -> Placer:
+        return Placer(
             graph,
             self._device_mgr.devices,
-            self._device_mgr.host,
             allow_soft_placement=self._config.allow_soft_placement,
             log_device_placement=self._config.log_device_placement,
         )
-        placer.run()
-        return {**self._reasons, **placer.reasons}
 
     def _remember_stateful(self, graph: Graph) -> None:
         for node in graph.op_nodes():
@@ -131,3 +134,7 @@ class GraphExecutionState:
                     f"Stateful placement mismatch. Current assignment of {node.name} to "
                     f"{node.assigned_device} does not match {before}"
                 )
+
+
+def _of(graph: Graph, reasons: Mapping[str, PlacementReason]) -> dict[str, PlacementReason]:
+    return {node.name: reasons[node.name] for node in graph.op_nodes() if node.name in reasons}
