@@ -1,0 +1,97 @@
+"""From the user's graph to GraphDef messages.
+
+An operation keeps the NodeDef that was made of it until something about it changes, so that extending a session
+costs what is new.  Corresponds to the other direction of :mod:`tfnb.framework.importer`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core.attr_value import encode_attr
+from tfnb.core.dtypes import DType
+from tfnb.core.tensor_util import shape_to_proto
+from tfnb.framework.function_library import library_to_proto
+from tfnb.proto import attr_value_pb2, graph_pb2
+
+if TYPE_CHECKING:
+    from tfnb.core.versions import VersionDef
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.operation import Operation
+
+MAX_GRAPH_DEF_BYTES = 2**31
+
+# Messages of values that many nodes share; read only.
+_encoded: dict[tuple[str, type, Any], attr_value_pb2.AttrValue] = {}
+
+
+def graph_def_of(
+    graph: Graph, from_version: int = 0, add_shapes: bool = False
+) -> graph_pb2.GraphDef:
+    """The message of a graph, without the operations older than ``from_version``.
+
+    The caller holds the graph's lock.
+
+    Raises:
+      ValueError: the message would be larger than 2 GB; the heaviest constants are named.
+    """
+    graph_def = graph_pb2.GraphDef()
+    graph_def.versions.CopyFrom(versions_to_proto(graph._versions))
+    operations = graph._operations[from_version:] if from_version else graph._operations
+    graph_def.node.extend([node_def_of(op) for op in operations])
+    if graph._functions:
+        library_to_proto(graph, graph_def.library)
+    if graph_def.ByteSize() >= MAX_GRAPH_DEF_BYTES:
+        raise ValueError(_too_large_text(operations))
+    if add_shapes:
+        for node, op in zip(graph_def.node, operations):
+            if op.outputs:
+                shapes = [shape_to_proto(tensor._shape) for tensor in op.outputs]
+                node.attr["_output_shapes"].list.shape.extend(shapes)
+    return graph_def
+
+
+def _too_large_text(operations: list[Operation]) -> str:
+    sizes = sorted(((node_def_of(op).ByteSize(), op.name) for op in operations), reverse=True)
+    heaviest = ", ".join(f"'{name}' ({size:,} bytes)" for size, name in sizes[:5])
+    return f"GraphDef cannot be larger than 2GB. The heaviest nodes are {heaviest}."
+
+
+def versions_to_proto(versions: VersionDef) -> graph_pb2.VersionDef:
+    """The message of a graph's versions."""
+    return graph_pb2.VersionDef(
+        producer=versions.producer,
+        min_consumer=versions.min_consumer,
+        bad_consumers=versions.bad_consumers,
+    )
+
+
+def node_def_of(op: Operation) -> graph_pb2.NodeDef:
+    """The message of an operation; belongs to the operation, not to be changed."""
+    node = op._node
+    if node is not None:
+        return node
+    inputs = [tensor._as_node_def_input() for tensor in op.inputs]
+    inputs += [f"^{other.name}" for other in op._control_inputs]
+    node = graph_pb2.NodeDef(name=op.name, op=op.type, input=inputs, device=op._device)
+    declared = op.op_definition.op_def.attr_by_name
+    attrs = node.attr
+    for name, value in op._attrs.items():
+        if isinstance(value, attr_value_pb2.AttrValue):
+            attrs[name].CopyFrom(value)
+        elif value is not None:
+            attrs[name].CopyFrom(_encode(value, declared[name].type))
+    op._node = node
+    return node
+
+
+def _encode(value: Any, kind: str) -> attr_value_pb2.AttrValue:
+    if not isinstance(value, (DType, bool, int, bytes)):
+        return encode_attr(value, kind)
+    key = (kind, type(value), value)
+    found = _encoded.get(key)
+    if found is None:
+        found = encode_attr(value, kind)
+        if len(_encoded) < 10_000:
+            _encoded[key] = found
+    return found

@@ -1,0 +1,121 @@
+"""Functions that a graph carries: bodies that nodes call by name.
+
+A graph's library maps names to objects like :class:`GraphFunction`; what ``Defun`` makes has the same attributes.
+Functions read from a GraphDef keep their message as it came.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core.op_def_proto import op_def_from_proto
+from tfnb.core.op_registry import OpDefinition
+from tfnb.core.shape_inference import unknown_shapes
+from tfnb.proto import graph_pb2
+
+if TYPE_CHECKING:
+    from tfnb.framework.graph import Graph
+
+# Readers older than this do not know function libraries.
+MIN_CONSUMER_WITH_FUNCTIONS = 12
+
+
+class GraphFunction:
+    """A function known by its message.
+
+    Attributes:
+      definition: the FunctionDef message; not changed once the function is in a graph.
+      grad_func_name: the name of the function that is its gradient, or None.
+      python_grad_func: a Python gradient, or None.
+    """
+
+    __slots__ = ("definition", "grad_func_name", "python_grad_func")
+
+    def __init__(
+        self, definition: graph_pb2.FunctionDef, grad_func_name: str | None = None
+    ) -> None:
+        self.definition = definition
+        self.grad_func_name = grad_func_name
+        self.python_grad_func: Any = None
+
+    @property
+    def name(self) -> str:
+        """The name by which nodes call it."""
+        return self.definition.signature.name
+
+    def add_to_graph(self, graph: Graph) -> None:
+        """Makes it part of a graph's library, unless it is already."""
+        if not graph._is_function(self.name):
+            graph._add_function(self)
+
+    def op_definition(self) -> OpDefinition:
+        """The function looking like an op, for nodes whose op is its name."""
+        return function_op_definition(self.definition)
+
+    def __repr__(self) -> str:
+        return f"<GraphFunction {self.name}>"
+
+
+def function_op_definition(definition: graph_pb2.FunctionDef) -> OpDefinition:
+    """A function's signature as the definition of an op without kernels."""
+    op_def = op_def_from_proto(definition.signature)
+    found = OpDefinition(
+        op_def.name,
+        "->",
+        (),
+        shape=unknown_shapes,
+        host_memory=(),
+        flags={"stateful": op_def.is_stateful},
+    )
+    found._op_def = op_def
+    return found
+
+
+def functions_from_library(library: graph_pb2.FunctionDefLibrary) -> list[GraphFunction]:
+    """The functions of a message, each with a copy of its definition."""
+    gradients = {g.function_name: g.gradient_func for g in library.gradient}
+    functions = []
+    for definition in library.function:
+        copy = graph_pb2.FunctionDef()
+        copy.CopyFrom(definition)
+        functions.append(GraphFunction(copy, gradients.get(copy.signature.name)))
+    return functions
+
+
+def check_function(graph: Graph, function: GraphFunction) -> None:
+    """Refuses a function that a graph cannot take.
+
+    Raises:
+      ValueError: it has two gradients, or another function has its name.
+    """
+    if function.grad_func_name and getattr(function, "python_grad_func", None):
+        raise ValueError(f"Gradient defined twice for function {function.name}")
+    old = graph._functions.get(function.name)
+    if old is not None and old is not function and old.definition != function.definition:
+        raise ValueError(
+            f"Cannot add function '{function.name}' because a different function with the same "
+            "name already exists."
+        )
+
+
+def add_function(graph: Graph, function: GraphFunction) -> None:
+    """Adds a function to a graph's library; adding an equal one again does nothing.
+
+    Raises:
+      ValueError: it has two gradients, or another function has its name.
+    """
+    from dataclasses import replace
+
+    with graph._lock:
+        check_function(graph, function)
+        graph._functions.setdefault(function.name, function)
+        if graph._versions.min_consumer < MIN_CONSUMER_WITH_FUNCTIONS:
+            graph._versions = replace(graph._versions, min_consumer=MIN_CONSUMER_WITH_FUNCTIONS)
+
+
+def library_to_proto(graph: Graph, library: graph_pb2.FunctionDefLibrary) -> None:
+    """Writes a graph's functions into a message."""
+    for name, function in graph._functions.items():
+        library.function.add().CopyFrom(function.definition)
+        if function.grad_func_name:
+            library.gradient.add(function_name=name, gradient_func=function.grad_func_name)

@@ -1,0 +1,831 @@
+"""The graph that a user builds.
+
+State, all of it changed under ``_lock`` (re-entrant, held while one operation is made, so that whoever takes it sees
+only complete operations):
+
+* ``_operations`` and ``_nodes_by_name``: the nodes, in the order in which they were added; nothing is ever removed;
+* ``_names_in_use``: how often each name was asked for, in lower case;
+* collections, functions, and the marks that forbid feeding or fetching.
+
+Where a thread stands in name, device, control-dependency and colocation scopes is that thread's own
+(:class:`~tfnb.framework.graph_scopes.ScopeState`).  Corresponds to ``Graph`` in TensorFlow's framework/ops.py; shape
+inference and conversion to messages stand in files of their own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import op_registry, versions
+from tfnb.framework import traceback_of_user
+from tfnb.framework.default_graph import _default_graph_stack
+from tfnb.framework.default_stack import StackController
+from tfnb.framework.graph_scopes import (
+    VALID_OP_NAME,
+    AttributeScope,
+    ColocationScope,
+    ControlDependenciesScope,
+    DeviceScope,
+    MapScope,
+    NameScope,
+    ScopeState,
+    control_dependencies_for_inputs,
+    merged_device,
+)
+from tfnb.framework.op_plan import plan_of
+from tfnb.framework.operation import Operation
+from tfnb.framework.shape_refiner import infer_shapes
+from tfnb.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.op_registry import OpDefinition
+    from tfnb.core.versions import VersionDef
+    from tfnb.framework.function_library import GraphFunction
+    from tfnb.proto import graph_pb2, op_def_pb2
+
+EXPORTS = {"tf": ["Graph", "Operation", "Tensor"]}
+
+_graph_ids = itertools.count()
+
+# Set by the control-flow builders: refuses an input that comes from inside a loop or branch.
+# hook(op, input_op); called for inputs whose context differs from the op's own.
+_check_input_context: Callable[[Operation, Operation], None] | None = None
+
+
+def set_input_context_check(check: Callable[[Operation, Operation], None] | None) -> None:
+    """Installs what refuses inputs from inside another control-flow context."""
+    global _check_input_context
+    _check_input_context = check
+
+
+class Graph:
+    """Operations and the tensors between them.
+
+    Attributes:
+      seed: the graph-level random seed, or None.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._operations: list[Operation] = []
+        self._nodes_by_name: dict[str, Operation] = {}
+        self._names_in_use: dict[str, int] = {}
+        self._collections: dict[Any, list[Any]] = {}
+        self._functions: dict[str, GraphFunction] = {}
+        self._function_definitions: dict[str, OpDefinition] = {}
+        self._versions = versions.VersionDef(
+            producer=versions.GRAPH_DEF_VERSION,
+            min_consumer=versions.GRAPH_DEF_VERSION_MIN_CONSUMER,
+        )
+        self._unfeedable_tensors: set[Tensor] = set()
+        self._unfetchable_ops: set[Operation] = set()
+        # How many of these marks there are: whoever checked a run once need not do so again until it changes.
+        self._num_access_marks = 0
+        # Grows with each mark, so that a session knows when to check again what it may feed and fetch.
+        self._num_access_marks = 0
+        self._finalized = False
+        self._building_function = False
+        self._thread_local = threading.local()
+        # Applied to new operations: attribute -> value or fn(node_def); op type -> label, name of a gradient, gradient.
+        self._attr_scope_map: dict[str, Any] = {}
+        self._op_to_kernel_label_map: dict[str, str] = {}
+        self._gradient_override_map: dict[str, str] = {}
+        self._gradient_function_map: dict[str, Any] = {}
+        self._default_original_op: Operation | None = None
+        self._container = ""
+        self._seed: int | None = None
+        self._op_seeds = itertools.count()
+        # For library code that keeps things per graph.
+        self._graph_key = f"graph-key-{next(_graph_ids)}/"
+        self._last_loss_reduction: Any = None
+        self._is_loss_scaled_by_optimizer = False
+        self._handle_feeders: dict[Any, Any] = {}
+        self._handle_readers: dict[Any, Any] = {}
+        self._handle_movers: dict[Any, Any] = {}
+        self._handle_deleters: dict[Any, Any] = {}
+
+    # -- what it holds -------------------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        """The number of operations; it grows with each one that is added."""
+        return len(self._operations)
+
+    @property
+    def _last_id(self) -> int:
+        return len(self._operations)
+
+    @property
+    def _nodes_by_id(self) -> dict[int, Operation]:
+        return {op._id: op for op in self._operations}
+
+    @property
+    def graph_def_versions(self) -> graph_pb2.VersionDef:
+        """The GraphDef versions of this graph as a message."""
+        from tfnb.framework.exporter import versions_to_proto
+
+        return versions_to_proto(self._versions)
+
+    @property
+    def seed(self) -> int | None:
+        """The graph-level random seed."""
+        return self._seed
+
+    @seed.setter
+    def seed(self, seed: int | None) -> None:
+        self._seed = seed
+
+    def _next_op_seed(self) -> int:
+        """The seed of the next op that was given none, counted from 0."""
+        return next(self._op_seeds)
+
+    @property
+    def building_function(self) -> bool:
+        """Whether this graph is the body of a function."""
+        return self._building_function
+
+    @property
+    def finalized(self) -> bool:
+        """Whether operations can no longer be added."""
+        return self._finalized
+
+    def finalize(self) -> None:
+        """Refuses all operations from now on, so that threads may share the graph."""
+        self._finalized = True
+
+    def _unsafe_unfinalize(self) -> None:
+        self._finalized = False
+
+    def _check_not_finalized(self) -> None:
+        if self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+
+    def as_default(self) -> StackController[Graph]:
+        """A context manager that makes this the default graph of the thread."""
+        return _default_graph_stack.get_controller(self)
+
+    def __enter__(self) -> Graph:
+        controllers = self._thread_local.__dict__.setdefault("controllers", [])
+        controllers.append(self.as_default())
+        entered: Graph = controllers[-1].__enter__()
+        return entered
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._thread_local.controllers.pop().__exit__(kind, error, traceback)
+
+    def as_graph_def(
+        self, from_version: int | None = None, add_shapes: bool = False
+    ) -> graph_pb2.GraphDef:
+        """The graph as a message.
+
+        Args:
+          from_version: if given, only the operations added since ``version`` had this value.
+          add_shapes: whether each node gets its outputs' static shapes as ``_output_shapes``.
+
+        Raises:
+          ValueError: the message would be larger than 2 GB.
+        """
+        return self._as_graph_def(from_version, add_shapes)[0]
+
+    def _as_graph_def(
+        self, from_version: int | None = None, add_shapes: bool = False
+    ) -> tuple[graph_pb2.GraphDef, int]:
+        """The message, and the version of the graph that it shows."""
+        from tfnb.framework.exporter import graph_def_of
+
+        with self._lock:
+            return graph_def_of(self, from_version or 0, add_shapes), self.version
+
+    # -- adding operations ---------------------------------------------------------------------------
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: Iterable[Tensor],
+        dtypes: Iterable[DType] | None = None,
+        input_types: Iterable[DType] | None = None,
+        name: str | None = None,
+        attrs: Mapping[str, Any] | None = None,
+        op_def: Any = None,
+        compute_shapes: bool = True,
+        compute_device: bool = True,
+    ) -> Operation:
+        """Adds an operation to this graph; most programs call an op's own function instead.
+
+        Args:
+          op_type: the name of the op.
+          inputs: its input tensors, lists opened.
+          dtypes: ignored; the op's definition says what it gives.
+          input_types: the dtypes it takes its inputs as; checked if given.
+          name: a name for it; made unique.  One that ends with ``/`` is used as it is.
+          attrs: attributes, as plain values or AttrValue messages.
+          op_def: ignored; the registry has the definition.
+          compute_shapes: ignored; shapes are always inferred.
+          compute_device: whether device scopes apply.
+
+        Raises:
+          TypeError: an input is no tensor, or an attribute is of another kind.
+          ValueError: the inputs do not fit the op.
+          NotFoundError: there is no such op.
+          RuntimeError: the graph is finalized.
+        """
+        inputs = list(inputs)
+        for index, value in enumerate(inputs):
+            if not isinstance(value, Tensor):
+                raise TypeError(f"Input #{index} is not a tensor: {value}")
+        return self._create_op_internal(
+            op_type, inputs, dtypes, input_types, name, attrs, op_def, compute_device
+        )
+
+    def _create_op_internal(
+        self,
+        op_type: str,
+        inputs: Sequence[Tensor],
+        dtypes: Iterable[DType] | None = None,
+        input_types: Iterable[DType] | None = None,
+        name: str | None = None,
+        attrs: Mapping[str, Any] | None = None,
+        op_def: Any = None,
+        compute_device: bool = True,
+    ) -> Operation:
+        """:meth:`create_op` without the check that inputs are tensors."""
+        self._check_not_finalized()
+        plan = plan_of(self._op_definition(op_type))
+        if self._building_function:
+            inputs = self._capture_inputs(inputs)
+        complete = plan.attrs_of_create_op(inputs, attrs or {})
+        plan.check_inputs(name or op_type, inputs, complete)
+        if input_types is not None:
+            _check_input_types(name or op_type, inputs, list(input_types))
+        output_types = plan.op_def.output_types(complete)
+        return self._build_op(
+            plan.definition,
+            inputs,
+            complete,
+            op_type if name is None else name,
+            output_types,
+            compute_device=compute_device,
+        )
+
+    def _build_op(
+        self,
+        definition: OpDefinition,
+        inputs: Sequence[Tensor],
+        attrs: dict[str, Any],
+        name: str,
+        output_types: Iterable[DType],
+        colocate_with: tuple[Operation, ...] = (),
+        compute_device: bool = True,
+    ) -> Operation:
+        """Adds an operation whose attributes are complete and fit its inputs.
+
+        Args:
+          definition: the op.
+          inputs: its inputs.
+          attrs: all of its attributes; kept, not copied.
+          name: a name to make unique, or a scope (ending with ``/``) whose name it gets.
+          output_types: the dtypes of its outputs.
+          colocate_with: operations that it must share a device with, as inside ``colocate_with`` of each.
+          compute_device: whether device scopes apply.
+        """
+        site = traceback_of_user.capture()
+        with self._lock:
+            self._check_not_finalized()
+            if self._building_function:
+                inputs = self._capture_inputs(inputs)
+            state = self._scopes()
+            name = self._node_name(name)
+            stack = state.control_stack
+            control_inputs = control_dependencies_for_inputs(stack, inputs) if stack else []
+            context = state.control_flow_context
+            op = Operation(
+                self, definition, name, inputs, control_inputs, attrs, output_types, context, site
+            )
+            infer_shapes(op)
+            self._add_op(op)
+            self._join_control_flow(op)
+            for scope in stack:
+                scope.add_op(op)
+            self._apply_scopes(op, state, colocate_with, compute_device)
+            return op
+
+    def _capture_inputs(self, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
+        """Gives the tensors of this graph that stand for ``inputs``; for graphs that build a function."""
+        return inputs
+
+    def _node_name(self, name: str) -> str:
+        """The name of a new node: unique, or that of a scope."""
+        if name and name[-1] == "/":
+            name = name[:-1]
+        else:
+            name = self.unique_name(name)
+        if VALID_OP_NAME.match(name) is None:
+            raise ValueError(
+                f"'{name}' is not a valid node name. Accepted names conform to Regex "
+                f"{VALID_OP_NAME.pattern}"
+            )
+        if name in self._nodes_by_name:
+            raise ValueError(f"Duplicate node name in graph: '{name}'")
+        return name
+
+    def _add_op(self, op: Operation) -> None:
+        """Makes a complete operation part of the graph."""
+        op._id = len(self._operations)
+        self._operations.append(op)
+        self._nodes_by_name[op.name] = op
+        for tensor in op.inputs:
+            tensor._consumers.append(op)
+
+    def _join_control_flow(self, op: Operation) -> None:
+        """Lets the control-flow context adopt a new operation, which may change its inputs."""
+        context = op._control_flow_context
+        if _check_input_context is not None:
+            for tensor in op.inputs:
+                if tensor.op._control_flow_context not in (None, context):
+                    _check_input_context(op, tensor.op)
+        if context is not None:
+            context.add_op(op)
+
+    def _apply_scopes(
+        self,
+        op: Operation,
+        state: ScopeState,
+        colocate_with: tuple[Operation, ...],
+        compute_device: bool,
+    ) -> None:
+        """Gives a new operation the attributes and the device that the scopes around it ask for."""
+        if self._attr_scope_map:
+            self._apply_attr_scope(op)
+        if self._op_to_kernel_label_map and op.type in self._op_to_kernel_label_map:
+            op._set_attr("_kernel", self._op_to_kernel_label_map[op.type].encode())
+        if self._gradient_function_map:
+            op._gradient_function = self._gradient_function_map.get(op.type)
+        if self._gradient_override_map and op.type in self._gradient_override_map:
+            op._set_attr("_gradient_op_type", self._gradient_override_map[op.type].encode())
+        if self._default_original_op is not None:
+            op._original_op = self._default_original_op
+        colocated = (
+            (*state.colocation_stack, *colocate_with) if colocate_with else state.colocation_stack
+        )
+        if compute_device and state.device != "" and not colocate_with:
+            op._device = state.device if state.device is not None else ""
+            if state.device is None:
+                op._device = merged_device(state.device_stack, op) or ""
+        if colocated:
+            self._colocate(op, colocated)
+        if self._container and op.op_definition.is_stateful and op._attrs.get("container") == b"":
+            op._set_attr("container", self._container.encode())
+
+    def _apply_attr_scope(self, op: Operation) -> None:
+        for name, value in self._attr_scope_map.items():
+            if name in op._attrs:
+                continue
+            if callable(value):
+                value = value(op.node_def)
+            if value is not None:
+                op._set_attr(name, value)
+
+    def _colocate(self, op: Operation, colocated: tuple[Any, ...]) -> None:
+        groups: set[bytes] = set()
+        device = ""
+        for other in reversed(colocated):
+            if isinstance(other, Operation):
+                groups.update(other.colocation_groups())
+            device = device or other.device or ""
+        if device:
+            op._set_device(device)
+        op._set_attr("_class", sorted(groups))
+
+    # -- functions -----------------------------------------------------------------------------------
+
+    def _op_definition(self, op_type: str) -> OpDefinition:
+        """The definition of an op or of a function of this graph's library.
+
+        Raises:
+          NotFoundError: there is neither.
+        """
+        definition = op_registry.find(op_type)
+        if definition is None and op_type in self._functions:
+            definition = self._function_definitions.get(op_type)
+            if definition is None:
+                definition = self._functions[op_type].op_definition()
+                self._function_definitions[op_type] = definition
+        return definition if definition is not None else op_registry.get(op_type)
+
+    def op_def_for_type(self, op_type: str) -> op_def_pb2.OpDef:
+        """The OpDef message of an op or of a function of this graph's library."""
+        from tfnb.core.op_def_proto import op_def_to_proto
+
+        return op_def_to_proto(self._op_definition(op_type).op_def)
+
+    def _is_function(self, name: str) -> bool:
+        return name in self._functions
+
+    def _get_function(self, name: str | bytes) -> GraphFunction | None:
+        return self._functions.get(name.decode() if isinstance(name, bytes) else name)
+
+    def _add_function(self, function: GraphFunction) -> None:
+        """Adds a function to the library.
+
+        Raises:
+          ValueError: it has two gradients, or another function has its name.
+          RuntimeError: the graph is finalized.
+        """
+        from tfnb.framework.function_library import add_function
+
+        self._check_not_finalized()
+        add_function(self, function)
+
+    def _remove_function(self, name: str) -> None:
+        self._check_not_finalized()
+        with self._lock:
+            if name not in self._functions:
+                raise ValueError(f"Function {name!r} is not found in {self!r}.")
+            del self._functions[name]
+            self._function_definitions.pop(name, None)
+
+    # -- finding things ------------------------------------------------------------------------------
+
+    def get_operations(self) -> list[Operation]:
+        """The operations, in the order in which they were added; the caller's own list."""
+        return list(self._operations)
+
+    def as_graph_element(
+        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Any:
+        """The tensor or operation of this graph that ``obj`` is or names.
+
+        Args:
+          obj: a tensor, an operation, a name, or something with ``_as_graph_element()``.
+          allow_tensor: whether a tensor will do.
+          allow_operation: whether an operation will do.
+
+        Raises:
+          TypeError: ``obj`` is nothing of the kind.
+          ValueError: it belongs to another graph, or names the other kind.
+          KeyError: nothing in the graph has this name.
+        """
+        from tfnb.framework.graph_elements import find_element
+
+        return find_element(self, obj, allow_tensor, allow_operation)
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The operation with this name.
+
+        Raises:
+          TypeError: ``name`` is no string.
+          ValueError: it is the name of a tensor.
+          KeyError: there is none.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
+        found = self._nodes_by_name.get(name)
+        if found is not None:
+            return found
+        operation: Operation = self.as_graph_element(name, allow_tensor=False)
+        return operation
+
+    def _get_operation_by_name(self, name: str) -> Operation:
+        """The operation with this name; a bare KeyError if there is none."""
+        return self._nodes_by_name[name]
+
+    _get_operation_by_name_unsafe = _get_operation_by_name
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor with this name (``op:0``).
+
+        Raises:
+          TypeError: ``name`` is no string.
+          ValueError: it is the name of an operation.
+          KeyError: there is none.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
+        tensor: Tensor = self.as_graph_element(name, allow_operation=False)
+        return tensor
+
+    # -- scopes --------------------------------------------------------------------------------------
+
+    def _scopes(self) -> ScopeState:
+        """Where the calling thread stands in this graph's scopes."""
+        try:
+            state: ScopeState = self._thread_local.state
+        except AttributeError:
+            state = self._thread_local.state = ScopeState()
+        return state
+
+    @property
+    def _name_stack(self) -> str:
+        return self._scopes().name_stack
+
+    @_name_stack.setter
+    def _name_stack(self, name_stack: str) -> None:
+        self._scopes().name_stack = name_stack
+
+    def name_scope(self, name: str | None) -> NameScope:
+        """A context manager that puts ``name/`` before the names made inside, and gives that scope.
+
+        Args:
+          name: made unique; one that ends with ``/`` is entered again as it is; None leads to the root.
+
+        Raises:
+          ValueError: on entering, if the name has characters that no scope may have.
+        """
+        return NameScope(self, name)
+
+    def get_name_scope(self) -> str:
+        """The current name scope without its final slash."""
+        return self._scopes().name_stack
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """A name like ``name`` in the current scope that nothing has; case does not distinguish names.
+
+        Args:
+          name: the name wanted.
+          mark_as_used: whether the answer counts as used from now on.
+        """
+        stack = self._scopes().name_stack
+        if stack:
+            name = f"{stack}/{name}"
+        key = name.lower()
+        with self._lock:
+            in_use = self._names_in_use
+            count = in_use.get(key, 0)
+            if mark_as_used:
+                in_use[key] = count + 1
+            if not count:
+                return name
+            unique_key = key
+            while unique_key in in_use:
+                unique_key = f"{key}_{count}"
+                count += 1
+            if mark_as_used:
+                in_use[unique_key] = 1
+            return f"{name}_{count - 1}"
+
+    def device(self, device_name_or_function: Any) -> DeviceScope:
+        """A context manager that asks for a device for the operations made inside.
+
+        Args:
+          device_name_or_function: a device as text or DeviceSpec, merged field by field with the scopes around it,
+            the inner one winning; a function from an Operation to a device; or None, to forget the scopes around it.
+
+        Raises:
+          ValueError: the text is no device.
+        """
+        return DeviceScope(self, device_name_or_function)
+
+    def _apply_device_functions(self, op: Operation) -> None:
+        state = self._scopes()
+        op._device = merged_device(state.device_stack, op) or ""
+        op._node = None
+
+    def control_dependencies(
+        self, control_inputs: Iterable[Any] | None
+    ) -> ControlDependenciesScope:
+        """A context manager inside which operations run only after all of ``control_inputs``.
+
+        Args:
+          control_inputs: operations, tensors, variables or names; None to forget the blocks around it.
+
+        Raises:
+          TypeError: one of them is nothing of the kind.
+          ValueError: one of them belongs to another graph.
+        """
+        if control_inputs is None:
+            return ControlDependenciesScope(self, None)
+        found: list[Operation] = []
+        current = self._current_control_dependencies()
+        for value in control_inputs:
+            op = self._control_op(value)
+            if op not in current:
+                current.add(op)
+                found.append(op)
+        return ControlDependenciesScope(self, found)
+
+    def _control_op(self, value: Any) -> Operation:
+        # A variable counts by the op that made it: waiting for it must not read it.
+        if not isinstance(value, (Tensor, Operation)) and (
+            hasattr(value, "_handle") or hasattr(value, "_is_indexed_slices")
+        ):
+            value = getattr(value, "op", value)
+        element = self.as_graph_element(value)
+        op: Operation = element.op if isinstance(element, Tensor) else element
+        return op
+
+    def _current_control_dependencies(self) -> set[Operation]:
+        return {op for scope in self._scopes().control_stack for op in scope.control_inputs}
+
+    def _control_dependencies_for_inputs(self, inputs: Iterable[Tensor]) -> list[Operation]:
+        return control_dependencies_for_inputs(self._scopes().control_stack, inputs)
+
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> ColocationScope:
+        """A context manager inside which operations share the device of ``op``; device scopes do not apply.
+
+        Args:
+          op: an operation, tensor or variable; None (with ``ignore_existing``) for no colocation at all.
+          ignore_existing: whether to forget the blocks around it.
+
+        Raises:
+          ValueError: ``op`` is None without ``ignore_existing``.
+        """
+        if op is None:
+            if not ignore_existing:
+                raise ValueError(
+                    "Trying to reset colocation (op is None) but ignore_existing is not True"
+                )
+            return ColocationScope(self, (), ignore_existing)
+        return ColocationScope(self, _colocation_targets(op), ignore_existing)
+
+    def _colocate_with_for_gradient(
+        self, op: Any, gradient_uid: str | None, ignore_existing: bool = False
+    ) -> ColocationScope:
+        return self.colocate_with(op, ignore_existing)
+
+    def container(self, container_name: str) -> AttributeScope:
+        """A context manager that puts the resources of stateful operations made inside into a container."""
+        return AttributeScope(self, "_container", container_name)
+
+    def _attr_scope(self, attr_map: Mapping[str, Any]) -> MapScope:
+        """A context manager that gives operations attributes that they do not have yet.
+
+        Args:
+          attr_map: attribute -> AttrValue message or plain value, a function from NodeDef to that, or None.
+
+        Raises:
+          TypeError: the map is no dict of strings.
+        """
+        if not isinstance(attr_map, dict) or not all(isinstance(key, str) for key in attr_map):
+            raise TypeError(
+                "attr_map must be a dictionary mapping strings to AttrValue protocol buffers or "
+                "callables that emit AttrValue protocol buffers"
+            )
+        return MapScope(self._attr_scope_map, attr_map)
+
+    def _kernel_label_map(self, op_to_kernel_label_map: Mapping[str, str]) -> MapScope:
+        """A context manager that chooses kernels by label for some ops."""
+        _check_string_map("op_to_kernel_label_map", op_to_kernel_label_map)
+        return MapScope(self._op_to_kernel_label_map, op_to_kernel_label_map)
+
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> MapScope:
+        """A context manager inside which ops of some types get another gradient.
+
+        Args:
+          op_type_map: op type -> name under which a gradient is registered.
+
+        Raises:
+          TypeError: the map is no dict of strings.
+        """
+        _check_string_map("op_type_map", op_type_map)
+        return MapScope(self._gradient_override_map, op_type_map)
+
+    def _override_gradient_function(
+        self, gradient_function_map: Mapping[str, Any]
+    ) -> AttributeScope:
+        assert not self._gradient_function_map, "gradient functions are overridden already"
+        return AttributeScope(self, "_gradient_function_map", dict(gradient_function_map))
+
+    def _original_op(self, op: Operation | None) -> AttributeScope:
+        return AttributeScope(self, "_default_original_op", op)
+
+    def _get_control_flow_context(self) -> Any:
+        return self._scopes().control_flow_context
+
+    def _set_control_flow_context(self, context: Any) -> None:
+        self._scopes().control_flow_context = context
+
+    def switch_to_thread_local(self) -> None:
+        """Does nothing: every thread has scopes of its own from the beginning."""
+
+    # -- collections ---------------------------------------------------------------------------------
+
+    @property
+    def collections(self) -> list[Any]:
+        """The names of the collections."""
+        return list(self._collections)
+
+    def add_to_collection(self, name: Any, value: Any) -> None:
+        """Appends a value to a collection.
+
+        Raises:
+          RuntimeError: the graph is finalized.
+        """
+        self._check_not_finalized()
+        with self._lock:
+            self._collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names: Any, value: Any) -> None:
+        """Appends a value to each of several collections, once; a string names one collection."""
+        for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
+            self.add_to_collection(name, value)
+
+    def get_collection_ref(self, name: Any) -> list[Any]:
+        """The collection itself, made if need be; changes to the list change the collection."""
+        with self._lock:
+            return self._collections.setdefault(name, [])
+
+    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+        """A list of what is in a collection.
+
+        Args:
+          name: the collection.
+          scope: a regular expression; if given, only values whose ``name`` matches its beginning.
+        """
+        with self._lock:
+            values = list(self._collections.get(name, ()))
+        if scope is None:
+            return values
+        regex = re.compile(scope)
+        return [v for v in values if hasattr(v, "name") and regex.match(v.name)]
+
+    def get_all_collection_keys(self) -> list[str]:
+        """The names of the collections that are named by strings."""
+        with self._lock:
+            return [name for name in self._collections if isinstance(name, str)]
+
+    def clear_collection(self, name: Any) -> None:
+        """Removes a collection.
+
+        Raises:
+          RuntimeError: the graph is finalized.
+        """
+        self._check_not_finalized()
+        with self._lock:
+            self._collections.pop(name, None)
+
+    # -- feeding and fetching ------------------------------------------------------------------------
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        """Marks a tensor as one that may not be fed."""
+        if tensor not in self._unfeedable_tensors:
+            self._unfeedable_tensors.add(tensor)
+            self._num_access_marks += 1
+        self._num_access_marks += 1
+
+    def is_feedable(self, tensor: Tensor) -> bool:
+        """Whether a tensor may be fed."""
+        return tensor not in self._unfeedable_tensors
+
+    def prevent_fetching(self, op: Operation) -> None:
+        """Marks an operation, and so its outputs, as not to be fetched."""
+        if op not in self._unfetchable_ops:
+            self._unfetchable_ops.add(op)
+            self._num_access_marks += 1
+        self._num_access_marks += 1
+
+    def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
+        """Whether a tensor or operation may be fetched."""
+        op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
+        return op not in self._unfetchable_ops
+
+
+def _check_input_types(name: str, inputs: Sequence[Tensor], input_types: Sequence[DType]) -> None:
+    if not all(dtype.is_compatible_with(t.dtype) for t, dtype in zip(inputs, input_types)):
+        raise TypeError(
+            f"In op '{name}', input types ({[t.dtype for t in inputs]}) are not compatible with "
+            f"expected types ({list(input_types)})"
+        )
+
+
+def _check_string_map(name: str, value: Any) -> None:
+    if not isinstance(value, dict) or not all(
+        isinstance(one, str) for item in value.items() for one in item
+    ):
+        raise TypeError(f"{name} must be a dictionary mapping strings to strings")
+
+
+class _DeviceOnly:
+    """Stands on the colocation stack for a resource variable, whose device may differ from its handle's."""
+
+    __slots__ = ("device", "name")
+
+    def __init__(self, device: str, name: str) -> None:
+        self.device = device
+        self.name = name
+
+
+def _colocation_targets(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, Operation):
+        return (value,)
+    if isinstance(value, Tensor):
+        return (value.op,)
+    handle = getattr(value, "handle", None)
+    if isinstance(handle, Tensor):
+        return handle.op, _DeviceOnly(value.device, value.name)
+    op = getattr(value, "op", None)
+    if isinstance(op, Operation):
+        return (op,)
+    from tfnb.framework.convert import convert_to_tensor
+
+    return (convert_to_tensor(value, as_ref=True).op,)

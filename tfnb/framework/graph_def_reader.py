@@ -1,0 +1,715 @@
+"""Makes operations of a GraphDef's nodes; nothing becomes part of the graph until all of them are made.
+
+The nodes are taken in the order given.  Where that meets an input that comes later and is not a loop's back edge, the
+reading starts over in a topological order, the one nearest to the order given; what cannot be ordered is a cycle.
+Everything is a loop, so that a chain of any length can be read.
+
+Corresponds to TensorFlow's graph_constructor.cc, whose error texts it keeps; every problem is a ``ValueError``, as
+for TensorFlow's Python callers, except an op that is not registered and one that is no longer allowed.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import errors, op_registry
+from tfnb.core.attr_value import decode_attr, encode_attr
+from tfnb.core.dtypes import as_dtype
+from tfnb.core.node_text import attr_text, op_def_text, shape_text, type_word
+from tfnb.core.shape_inference import SCALAR_SHAPE, merge_shapes
+from tfnb.core.tensor_util import shape_from_proto
+from tfnb.framework import traceback_of_user
+from tfnb.framework.attr_conversion import field_of
+from tfnb.framework.op_plan import OpPlan, fits, plan_of, wrong_type_text
+from tfnb.framework.operation import Operation
+from tfnb.framework.shape_refiner import infer_shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfnb.core.dtypes import DType
+    from tfnb.core.op_def import AttrDef
+    from tfnb.core.op_registry import OpDefinition
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.tensor import Tensor
+    from tfnb.proto import attr_value_pb2, graph_pb2
+
+_VALID_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*(?:>[A-Za-z0-9.][A-Za-z0-9_.\-/]*)*")
+
+_NEXT_ITERATION = frozenset({"NextIteration", "RefNextIteration"})
+_MERGE = frozenset({"Merge", "RefMerge"})
+
+# More outputs than any node has: what a few bytes may not ask memory for.
+MAX_OUTPUTS = 1_000_000
+
+CONTROL_INDEX = -1
+TensorId = tuple[str, int]
+
+
+class _OutOfOrder(Exception):
+    """An input comes later in the GraphDef."""
+
+
+@dataclass(slots=True)
+class InputMap:
+    """What stands for inputs of the nodes that are read.
+
+    Attributes:
+      tensors: (node, output) -> the tensor to use instead.
+      controls: node -> the operation to use instead, for control inputs.
+      used: the keys that some node asked for; control keys with index -1.
+    """
+
+    tensors: dict[TensorId, Tensor] = field(default_factory=dict)
+    controls: dict[str, Operation] = field(default_factory=dict)
+    used: set[TensorId] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.tensors or self.controls)
+
+
+def parse_tensor_id(text: str) -> TensorId:
+    """``a`` -> ("a", 0), ``a:2`` -> ("a", 2), ``^a`` -> ("a", -1); anything else is a name as it stands.
+
+    >>> parse_tensor_id("a"), parse_tensor_id("a:2"), parse_tensor_id("^a"), parse_tensor_id("a:-1")
+    (('a', 0), ('a', 2), ('a', -1), ('a:-1', 0))
+    """
+    if text[:1] == "^":
+        return text[1:], CONTROL_INDEX
+    name, colon, index = text.rpartition(":")
+    if colon and len(index) < 10 and index.isdecimal() and index.isascii():
+        return name, int(index)
+    return text, 0
+
+
+class GraphDefReader:
+    """One reading of one GraphDef.
+
+    Attributes:
+      operations: the operations made so far, in the order of their making.
+      by_name: the same by their names in the GraphDef.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        node_defs: Sequence[graph_pb2.NodeDef],
+        prefix: str,
+        input_map: InputMap,
+        control_inputs: list[Operation],
+    ) -> None:
+        """Prepare a reading.
+
+        Args:
+          graph: the graph that the operations are for.
+          node_defs: the nodes; they become the operations' own messages and are changed.
+          prefix: a name scope to put before the names, or "".
+          input_map: tensors to use for some inputs.
+          control_inputs: what every operation must wait for.
+        """
+        self.graph = graph
+        self.operations: list[Operation] = []
+        self.by_name: dict[str, Operation] = {}
+        self._node_defs = list(node_defs)
+        self._prefix = prefix
+        self._input_map = input_map
+        self._control_inputs = control_inputs
+        self._names: dict[str, int] = {}
+        self._site = traceback_of_user.capture()
+        self._context = graph._get_control_flow_context()
+        # input text -> tensor, filled as operations are made
+        self._tensors: dict[str, Tensor] = {}
+        # GraphDef name -> another name in the graph, where it had to change beyond the prefix
+        self._renamed: dict[str, str] = {}
+        self._taken_prefixes = _TakenNames(graph)
+        self._readers: dict[str, _NodeReader] = {}
+        self._back_edges: list[tuple[Operation, int, TensorId]] = []
+
+    def read(self, validate_colocation: bool = True) -> None:
+        """Makes all operations.
+
+        Raises:
+          ValueError: the nodes are no graph, or do not fit their ops.
+          NotFoundError: ops are not registered; names all of them.
+          UnimplementedError: an op was removed before the version that produced the graph.
+        """
+        self._index(validate_colocation)
+        try:
+            self._make_all(range(len(self._node_defs)))
+        except _OutOfOrder:
+            self.operations.clear()
+            self.by_name.clear()
+            self._tensors.clear()
+            self._renamed.clear()
+            self._back_edges.clear()
+            self._make_all(self._topological_order())
+        self._connect_back_edges()
+        self._keep_messages()
+
+    # -- names and order -----------------------------------------------------------------------------
+
+    def _index(self, validate_colocation: bool) -> None:
+        names = self._names
+        is_valid = _VALID_NAME.fullmatch
+        for position, node in enumerate(self._node_defs):
+            name = node.name
+            if is_valid(name) is None:
+                raise ValueError(f"Node '{name}': Node name contains invalid characters")
+            if name in names:
+                raise ValueError(f"Node '{name}' is not unique")
+            names[name] = position
+        if validate_colocation:
+            for node in self._node_defs:
+                if "_class" in node.attr:
+                    self._check_colocation(node)
+
+    def _check_colocation(self, node: graph_pb2.NodeDef) -> None:
+        message = node.attr["_class"]
+        if message.WhichOneof("value") not in ("list", None):
+            raise TypeError(
+                f"Node '{node.name}': the attr '_class' must be a list of strings, found {message}"
+            )
+        for group in message.list.s:
+            if group.startswith(b"loc:@") and group[5:].decode() not in self._names:
+                raise ValueError(
+                    f"Node '{node.name}' expects to be colocated with unknown node "
+                    f"'{group[5:].decode()}'"
+                )
+
+    def _topological_order(self) -> list[int]:
+        """Positions of the nodes, sources first; among those that are ready, the first in the GraphDef."""
+        node_defs, names = self._node_defs, self._names
+        waiting = [0] * len(node_defs)
+        consumers: list[list[int]] = [[] for _ in node_defs]
+        for position, node in enumerate(node_defs):
+            sources = [parse_tensor_id(text) for text in node.input]
+            counted = 0
+            is_loop = False
+            for name, index in sources:
+                found = names.get(name)
+                if self._is_mapped((name, index)):
+                    continue
+                if found is None:
+                    raise self._unknown_input(node, name, index)
+                consumers[found].append(position)
+                counted += 1
+                is_loop |= node.op in _MERGE and node_defs[found].op in _NEXT_ITERATION
+            if is_loop:
+                # A loop's Merge is ready with its first data input.
+                counted = 1 + sum(index == CONTROL_INDEX for _, index in sources)
+            waiting[position] = counted
+        ready = [position for position, count in enumerate(waiting) if not count]
+        order: list[int] = []
+        while ready:
+            position = heapq.heappop(ready)
+            order.append(position)
+            for consumer in consumers[position]:
+                waiting[consumer] -= 1
+                if not waiting[consumer]:
+                    heapq.heappush(ready, consumer)
+        if len(order) < len(node_defs):
+            stuck = sorted(set(range(len(node_defs))).difference(order))
+            shown = ", ".join(f"'{node_defs[position].name}'" for position in stuck[:10])
+            raise ValueError(f"{len(stuck)} nodes in a cycle, including: {shown}")
+        return order
+
+    def _is_mapped(self, tensor_id: TensorId) -> bool:
+        name, index = tensor_id
+        if index == CONTROL_INDEX:
+            return name in self._input_map.controls
+        return tensor_id in self._input_map.tensors
+
+    def _unknown_input(self, node: graph_pb2.NodeDef, name: str, index: int) -> ValueError:
+        text = f"^{name}" if index == CONTROL_INDEX else name
+        return ValueError(f"Node '{node.name}': Unknown input node '{text}'")
+
+    # -- making operations ---------------------------------------------------------------------------
+
+    def _make_all(self, order: Sequence[int]) -> None:
+        node_defs, tensors = self._node_defs, self._tensors
+        readers, by_name, operations = self._readers, self.by_name, self.operations
+        mapped = bool(self._input_map)
+        graph, context, site = self.graph, self._context, self._site
+        for position in order:
+            node = node_defs[position]
+            op_type, name, texts = node.op, node.name, list(node.input)
+            reader = readers.get(op_type)
+            if reader is None:
+                reader = readers[op_type] = self._reader_for(op_type)
+            controls: list[Operation] = []
+            back: list[tuple[int, TensorId]] | None = None
+            if mapped:
+                inputs, controls, back = self._find_inputs(node, texts)
+            else:
+                try:
+                    inputs = [tensors[text] for text in texts]
+                except KeyError:
+                    inputs, controls, back = self._find_inputs(node, texts)
+            attrs = reader.read_attrs(node)
+            input_types, output_types = reader.types(node, attrs, len(inputs) + len(back or ()))
+            num_inputs = len(inputs) + len(back or ())
+            if len(input_types) != num_inputs:
+                raise reader.wrong_number(node, input_types, num_inputs)
+            full_name = self._name_of(name)
+            if not back:
+                for tensor, wanted in zip(inputs, input_types):
+                    if tensor.dtype is not wanted and not fits(wanted, tensor.dtype):
+                        raise _wrong_type(full_name, inputs, input_types)
+            if self._control_inputs:
+                controls += [op for op in self._control_inputs if op not in controls]
+            op = Operation(
+                graph,
+                reader.definition,
+                full_name,
+                inputs,
+                controls,
+                attrs,
+                output_types,
+                context,
+                site,
+            )
+            if back:
+                # What the loop brings back is not known yet.
+                op.outputs[1]._shape = SCALAR_SHAPE
+            else:
+                infer_shapes(op)
+            if "_output_shapes" in attrs:
+                _apply_output_shapes(op)
+            operations.append(op)
+            by_name[name] = op
+            outputs = op.outputs
+            if outputs:
+                tensors[name] = outputs[0]
+                for index, tensor in enumerate(outputs):
+                    tensors[f"{name}:{index}"] = tensor
+            if back:
+                self._back_edges += [(op, slot, source) for slot, source in back]
+
+    def _find_inputs(
+        self, node: graph_pb2.NodeDef, texts: list[str]
+    ) -> tuple[list[Tensor], list[Operation], list[tuple[int, TensorId]]]:
+        """The inputs of a node one by one: tensors, control inputs, and (slot, source) of back edges."""
+        inputs: list[Tensor] = []
+        controls: list[Operation] = []
+        back: list[tuple[int, TensorId]] = []
+        for text in texts:
+            source = parse_tensor_id(text)
+            name, index = source
+            if index == CONTROL_INDEX:
+                op = self._control_source(node, name)
+                if op not in controls:
+                    controls.append(op)
+                continue
+            if texts[len(inputs) + len(back)][:1] == "^":
+                raise ValueError(
+                    f"Node '{node.name}': Control dependencies must come after regular dependencies"
+                )
+            tensor = self._input_map.tensors.get(source)
+            if tensor is not None:
+                self._input_map.used.add(source)
+                inputs.append(tensor)
+            elif name in self.by_name:
+                outputs = self.by_name[name].outputs
+                if index >= len(outputs):
+                    raise ValueError(
+                        f"Node '{node.name}': Connecting to invalid output {index} of source node "
+                        f"{name} which has {len(outputs)} outputs."
+                    )
+                inputs.append(outputs[index])
+            else:
+                self._require_back_edge(node, name, index)
+                back.append((len(inputs) + len(back), source))
+        return inputs, controls, back
+
+    def _control_source(self, node: graph_pb2.NodeDef, name: str) -> Operation:
+        mapped = self._input_map.controls.get(name)
+        if mapped is not None:
+            self._input_map.used.add((name, CONTROL_INDEX))
+            return mapped
+        found = self.by_name.get(name)
+        if found is None:
+            if name not in self._names:
+                raise self._unknown_input(node, name, CONTROL_INDEX)
+            raise _OutOfOrder
+        return found
+
+    def _require_back_edge(self, node: graph_pb2.NodeDef, name: str, index: int) -> None:
+        """Lets pass only an input that closes a loop."""
+        position = self._names.get(name)
+        if position is None:
+            raise self._unknown_input(node, name, index)
+        if node.op not in _MERGE or self._node_defs[position].op not in _NEXT_ITERATION:
+            raise _OutOfOrder
+
+    def _connect_back_edges(self) -> None:
+        slots: dict[Operation, dict[int, Tensor]] = {}
+        for op, slot, (name, index) in self._back_edges:
+            outputs = self.by_name[name].outputs
+            if index >= len(outputs):
+                raise ValueError(
+                    f"Node '{op.name}': Connecting to invalid output {index} of source node "
+                    f"{name} which has {len(outputs)} outputs."
+                )
+            slots.setdefault(op, {})[slot] = outputs[index]
+        for op, added in slots.items():
+            rest = iter(op.inputs)
+            total = len(op.inputs) + len(added)
+            op.inputs = tuple(added[i] if i in added else next(rest) for i in range(total))
+            wanted = op.op_definition.op_def.input_types(op._attrs)
+            if not all(fits(dtype, tensor.dtype) for tensor, dtype in zip(op.inputs, wanted)):
+                raise _wrong_type(op.name, op.inputs, wanted)
+            op._node = None
+
+    def operations_and_nodes(self) -> Iterator[tuple[Operation, graph_pb2.NodeDef]]:
+        """Each operation with the node it was made of."""
+        for name, op in self.by_name.items():
+            yield op, self._node_defs[self._names[name]]
+
+    def _keep_messages(self) -> None:
+        """Makes the nodes that were read the operations' own messages, with the names of this graph."""
+        is_renamed = bool(self._prefix or self._renamed or self._input_map or self._control_inputs)
+        for name, op in self.by_name.items():
+            if is_renamed and "_class" in op._attrs:
+                self._rewrite_colocation(op)
+                continue
+            node = self._node_defs[self._names[name]]
+            if "_output_shapes" in node.attr:
+                del node.attr["_output_shapes"]
+            if is_renamed:
+                node.name = op.name
+                inputs = [tensor._as_node_def_input() for tensor in op.inputs]
+                inputs += [f"^{other.name}" for other in op._control_inputs]
+                node.ClearField("input")
+                node.input.extend(inputs)
+            op._node = node
+
+    # -- names in the graph --------------------------------------------------------------------------
+
+    def _name_of(self, name: str) -> str:
+        """The name of a new operation: with the prefix, and made unique among the graph's."""
+        full_name = f"{self._prefix}/{name}" if self._prefix else name
+        taken = self._taken_prefixes
+        if full_name not in taken:
+            return full_name
+        count = 0
+        unique = full_name
+        while unique in taken or (count and unique in self._names):
+            count += 1
+            unique = f"{full_name}_{count}"
+        self._renamed[name] = unique
+        return unique
+
+    def _rewrite_colocation(self, op: Operation) -> None:
+        groups = [
+            b"loc:@" + self._final_name(group[5:].decode()).encode()
+            if group.startswith(b"loc:@")
+            else group
+            for group in op._attrs["_class"].list.s
+        ]
+        op._set_attr("_class", encode_attr(groups, "list(string)"))
+
+    def _final_name(self, name: str) -> str:
+        renamed = self._renamed.get(name)
+        if renamed is not None:
+            return renamed
+        return f"{self._prefix}/{name}" if self._prefix else name
+
+    # -- ops -----------------------------------------------------------------------------------------
+
+    def _reader_for(self, op_type: str) -> _NodeReader:
+        definition = op_registry.find(op_type)
+        if definition is None and op_type in self.graph._functions:
+            definition = self.graph._op_definition(op_type)
+        if definition is None:
+            raise self._not_registered(op_type)
+        producer = self.graph._versions.producer
+        deprecated = definition.op_def.deprecated
+        if deprecated is not None and producer >= deprecated[0]:
+            raise errors.unimplemented(
+                f"Op {op_type} is not available in GraphDef version {producer}. It has been "
+                f"removed in version {deprecated[0]}. {deprecated[1]}."
+            )
+        return _NodeReader(definition)
+
+    def _not_registered(self, op_type: str) -> errors.NotFoundError:
+        """Says all that is missing at once."""
+        first_nodes: dict[str, str] = {op_type: ""}
+        for node in self._node_defs:
+            kind = node.op
+            if kind in first_nodes:
+                first_nodes[kind] = first_nodes[kind] or node.name
+            elif (
+                kind not in self._readers
+                and op_registry.find(kind) is None
+                and not self.graph._is_function(kind)
+            ):
+                first_nodes[kind] = node.name
+        listed = ", ".join(f"'{kind}' (node '{name}')" for kind, name in first_nodes.items())
+        others = "" if len(first_nodes) == 1 else f" {len(first_nodes)} ops are missing: {listed}."
+        return errors.not_found(
+            f"Op type not registered '{op_type}' in this process, needed by node "
+            f"'{first_nodes[op_type]}'.{others} Make sure that the ops are registered before the "
+            "graph is imported."
+        )
+
+
+class _TakenNames:
+    """The names that operations of a graph have, and the scopes these names are in."""
+
+    __slots__ = ("_graph", "_prefixes")
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._prefixes: set[str] | None = None
+
+    def __contains__(self, name: object) -> bool:
+        if name in self._graph._nodes_by_name:
+            return True
+        if not self._graph._operations:
+            return False
+        if self._prefixes is None:
+            self._prefixes = set()
+            for taken in self._graph._nodes_by_name:
+                scope = taken.rpartition("/")[0]
+                while scope and scope not in self._prefixes:
+                    self._prefixes.add(scope)
+                    scope = scope.rpartition("/")[0]
+        return name in self._prefixes
+
+
+# ------------------------------------------------------------------------------------- nodes of one op
+
+
+class _NodeReader:
+    """Reads the attributes of nodes of one op, filling in defaults and checking what the op allows."""
+
+    __slots__ = ("_defaults", "_fields", "_required", "definition", "plan")
+
+    definition: OpDefinition
+    plan: OpPlan
+
+    def __init__(self, definition: OpDefinition) -> None:
+        self.definition = definition
+        self.plan = plan_of(definition)
+        attrs = definition.op_def.attrs
+        # name -> (the field that must be set, the definition, whether values are restricted)
+        self._fields: dict[str, tuple[str, AttrDef, bool]] = {
+            attr.name: (field_of(attr.type), attr, bool(attr.allowed) or attr.minimum is not None)
+            for attr in attrs
+        }
+        self._defaults = {a.name: (a.default, a.type) for a in attrs if a.has_default}
+        self._required = [a.name for a in attrs if not a.has_default]
+
+    def read_attrs(self, node: graph_pb2.NodeDef) -> dict[str, Any]:
+        """The plain values of a node's attributes; those the op does not declare stay messages.
+
+        Raises:
+          ValueError: one is missing, of another kind, or not allowed.
+        """
+        attrs: dict[str, Any] = {}
+        fields = self._fields
+        for name, message in node.attr.items():
+            expected = fields.get(name)
+            if expected is None:
+                attrs[name] = message
+                continue
+            kind = message.WhichOneof("value")
+            if kind != expected[0]:
+                attrs[name] = self._odd_value(node, name, message, kind)
+                continue
+            if kind == "type":
+                value: Any = _DTYPES.get(message.type)
+                if value is None:
+                    raise self._attr_error(
+                        node, f"AttrValue has invalid DataType enum: {message.type}", name
+                    )
+            elif kind in _PLAIN:
+                value = getattr(message, kind)
+            else:
+                try:
+                    value = decode_attr(message)
+                except (errors.InvalidArgumentError, ValueError) as error:
+                    raise self._attr_error(node, str(error), name) from error
+            if expected[2]:
+                self._check_allowed(node, expected[1], value)
+            attrs[name] = value
+        for name in self._required:
+            if name not in attrs:
+                raise self._missing(node, attrs)
+        if len(attrs) < len(fields) or self._defaults.keys() - attrs.keys():
+            for name, (default, kind) in self._defaults.items():
+                if name not in attrs:
+                    attrs[name] = default
+                    if default is not None:
+                        node.attr[name].CopyFrom(encode_attr(default, kind))
+        return attrs
+
+    def types(
+        self, node: graph_pb2.NodeDef, attrs: dict[str, Any], num_inputs: int
+    ) -> tuple[Sequence[DType], Sequence[DType]]:
+        """The dtypes of a node's inputs and outputs."""
+        deciding = self.plan.deciding
+        if len(deciding) == 1:
+            key = attrs[deciding[0]]
+            if type(key) is list:
+                key = tuple(key)
+        else:
+            key = tuple(
+                [tuple(v) if type(v) is list else v for v in [attrs[name] for name in deciding]]
+            )
+        found = self.plan.types.get(key)
+        if found is None:
+            op_def = self.plan.op_def
+            self._check_sizes(node, attrs, num_inputs)
+            found = tuple(op_def.input_types(attrs)), tuple(op_def.output_types(attrs))
+            self.plan.types[key] = found
+        return found
+
+    def _check_sizes(self, node: graph_pb2.NodeDef, attrs: dict[str, Any], num_inputs: int) -> None:
+        """Refuses list lengths before a list of that length is made."""
+        for arg in self.plan.op_def.inputs:
+            if arg.number_attr and not 0 <= attrs[arg.number_attr] <= num_inputs:
+                raise ValueError(
+                    f"NodeDef expected {attrs[arg.number_attr]} tensors for '{arg.name}', which do "
+                    f"not match {num_inputs} inputs specified; {op_def_text(self.plan.op_def)}; "
+                    f"NodeDef: {{{{node {node.name}}}}}"
+                )
+        for arg in self.plan.op_def.outputs:
+            if arg.number_attr and not 0 <= attrs[arg.number_attr] <= MAX_OUTPUTS:
+                raise ValueError(
+                    f"Node '{node.name}': attr '{arg.number_attr}' is {attrs[arg.number_attr]}; a "
+                    f"node can have at most {MAX_OUTPUTS} outputs."
+                )
+
+    def wrong_number(
+        self, node: graph_pb2.NodeDef, wanted: Sequence[DType], found: int
+    ) -> ValueError:
+        """The exception for too few or too many inputs."""
+        words = ", ".join(map(type_word, wanted))
+        return ValueError(
+            f"NodeDef expected inputs '{words}' do not match {found} inputs specified; "
+            f"{op_def_text(self.plan.op_def)}; NodeDef: {{{{node {node.name}}}}}"
+        )
+
+    def _odd_value(
+        self,
+        node: graph_pb2.NodeDef,
+        name: str,
+        message: attr_value_pb2.AttrValue,
+        kind: str | None,
+    ) -> Any:
+        """An attribute whose message holds another kind of value, or none."""
+        attr_def = self._fields[name][1]
+        if kind is None and attr_def.type.startswith("list("):
+            return []
+        if kind is None and attr_def.has_default:
+            return attr_def.default
+        if kind is None or kind == "placeholder":
+            found = "" if kind is None else f" found the placeholder '{message.placeholder}'"
+            text = f"AttrValue missing value with expected type '{attr_def.type}'{found}"
+        else:
+            text = f"AttrValue had value with type '{_KIND_WORDS[kind]}' when '{attr_def.type}' expected"
+        raise self._attr_error(node, text, name)
+
+    def _missing(self, node: graph_pb2.NodeDef, attrs: dict[str, Any]) -> ValueError:
+        missing = [name for name in self._required if name not in attrs]
+        words = ", ".join(f"'{name}'" for name in missing)
+        plural = "s" if len(missing) > 1 else ""
+        return ValueError(
+            f"NodeDef missing attr{plural} {words} from {op_def_text(self.plan.op_def)}; "
+            f"NodeDef: {{{{node {node.name}}}}}"
+        )
+
+    def _attr_error(self, node: graph_pb2.NodeDef, text: str, name: str) -> ValueError:
+        return ValueError(
+            f"{text}\n\t for attr '{name}'\n\t; NodeDef: {{{{node {node.name}}}}}; "
+            f"{op_def_text(self.plan.op_def)}"
+        )
+
+    def _check_allowed(self, node: graph_pb2.NodeDef, attr_def: AttrDef, value: Any) -> None:
+        is_list = type(value) is list
+        minimum, allowed = attr_def.minimum, attr_def.allowed
+        if minimum is not None and (len(value) if is_list else value) < minimum:
+            what = (
+                f"Length for attr '{attr_def.name}' of {len(value)}"
+                if is_list
+                else (f"Value for attr '{attr_def.name}' of {value}")
+            )
+            text = f"{what} must be at least minimum {minimum}"
+        else:
+            wrong = [v for v in (value if is_list else (value,)) if allowed and v not in allowed]
+            if not wrong:
+                return
+            if isinstance(wrong[0], bytes):
+                found, listed = attr_text(wrong[0]), ", ".join(map(attr_text, allowed))
+            else:
+                found, listed = type_word(wrong[0]), ", ".join(map(type_word, allowed))
+            text = (
+                f"Value for attr '{attr_def.name}' of {found} is not in the list of allowed "
+                f"values: {listed}"
+            )
+        raise ValueError(
+            f"{text}\n\t; NodeDef: {{{{node {node.name}}}}}; {op_def_text(self.plan.op_def)}"
+        )
+
+
+_PLAIN = frozenset("ifbs")
+_KIND_WORDS = {
+    "i": "int",
+    "f": "float",
+    "b": "bool",
+    "s": "string",
+    "type": "type",
+    "shape": "shape",
+    "tensor": "tensor",
+    "func": "func",
+    "list": "list",
+}
+
+
+def _all_dtypes() -> dict[int, DType]:
+    found = {}
+    for base in range(1, 34):
+        for number in (base, base + 100):
+            found[number] = as_dtype(number)
+    return found
+
+
+_DTYPES = _all_dtypes()
+
+
+def _wrong_type(name: str, inputs: Sequence[Tensor], wanted: Sequence[DType]) -> ValueError:
+    for index, (tensor, dtype) in enumerate(zip(inputs, wanted)):
+        if not fits(dtype, tensor.dtype):
+            return ValueError(wrong_type_text(index, name, tensor, dtype))
+    raise AssertionError("all inputs fit")
+
+
+def _apply_output_shapes(op: Operation) -> None:
+    """Adds the shapes that the GraphDef's writer knew, and drops the note about them."""
+    shapes = op._attrs.pop("_output_shapes").list.shape
+    if len(shapes) < len(op.outputs):
+        raise ValueError(
+            f"Node '{op.name}' has {len(op.outputs)} outputs but the _output_shapes attribute "
+            f"specifies shapes for {len(shapes)} outputs"
+        )
+    for index, (tensor, proto) in enumerate(zip(op.outputs, shapes)):
+        try:
+            shape = shape_from_proto(proto)
+        except (ValueError, errors.InvalidArgumentError) as error:
+            raise ValueError(
+                f"Node '{op.name}' has an invalid _output_shapes attribute (shape #{index} error: "
+                f"'{error}')"
+            ) from error
+        try:
+            tensor._shape = merge_shapes(tensor._shape, shape)
+        except ValueError as error:
+            raise ValueError(
+                f"Node '{op.name}' has an _output_shapes attribute inconsistent with the GraphDef "
+                f"for output #{index}: {error} Shapes are {shape_text(tensor._shape)} and "
+                f"{shape_text(shape)}."
+            ) from error

@@ -1,0 +1,316 @@
+"""The context managers of a graph: names, devices, control dependencies, colocation, containers.
+
+A :class:`ScopeState` is one thread's position in all of a graph's scopes.  Its stacks are tuples, innermost last, so
+that entering a scope is an assignment and leaving it assigns the old tuple back.  Threads never see each other's
+scopes (TensorFlow shares all but the name scope until ``switch_to_thread_local``; nobody builds on that on purpose).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final
+
+from tfnb.core import device_spec
+from tfnb.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.operation import Operation
+
+VALID_OP_NAME: Final = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+VALID_SCOPE_NAME: Final = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
+
+_ExcInfo = tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
+
+
+class ScopeState:
+    """Where one thread stands in a graph's scopes.
+
+    Attributes:
+      name_stack: the current name scope without its final slash.
+      device_stack: the device scopes entered.
+      device: what plain device scopes come to, or None where a function must be asked for each op.
+      control_stack: the ``control_dependencies`` blocks entered.
+      colocation_stack: the ops of ``colocate_with`` blocks.
+      control_flow_context: the innermost cond or while being built.
+    """
+
+    __slots__ = (
+        "colocation_stack",
+        "control_flow_context",
+        "control_stack",
+        "device",
+        "device_stack",
+        "name_stack",
+    )
+
+    def __init__(self) -> None:
+        self.name_stack = ""
+        self.device_stack: tuple[DeviceEntry, ...] = ()
+        self.device: str | None = ""
+        self.control_stack: tuple[ControlDependenciesScope, ...] = ()
+        self.colocation_stack: tuple[Any, ...] = ()
+        self.control_flow_context: Any = None
+
+    def set_devices(self, stack: tuple[DeviceEntry, ...]) -> None:
+        """Replaces the stack of devices."""
+        self.device_stack = stack
+        self.device = merged_device(stack, None)
+
+
+class NameScope:
+    """``with graph.name_scope(name) as scope``."""
+
+    __slots__ = ("_graph", "_name", "_old")
+
+    def __init__(self, graph: Graph, name: str | None) -> None:
+        self._graph = graph
+        self._name = name
+
+    def __enter__(self) -> str:
+        state = self._graph._scopes()
+        self._old = state.name_stack
+        state.name_stack, scope = enter_name(self._graph, state, self._name)
+        return scope
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._graph._scopes().name_stack = self._old
+
+
+def enter_name(graph: Graph, state: ScopeState, name: str | bytes | None) -> tuple[str, str]:
+    """The name stack inside a scope, and the scope's own name with its slash.
+
+    Raises:
+      ValueError: the name has characters that a scope may not have.
+    """
+    if not name:  # None and "" both lead back to the root
+        return "", ""
+    if isinstance(name, bytes):
+        name = name.decode()
+    if state.name_stack:
+        if VALID_SCOPE_NAME.match(name) is None:
+            raise ValueError(
+                f"'{name}' is not a valid scope name. A scope name has to match the following "
+                f"pattern: {VALID_SCOPE_NAME.pattern}"
+            )
+    elif VALID_OP_NAME.match(name) is None:
+        raise ValueError(
+            f"'{name}' is not a valid root scope name. A root scope name has to match the "
+            f"following pattern: {VALID_OP_NAME.pattern}"
+        )
+    if name[-1] == "/":
+        return name[:-1], name
+    unique = graph.unique_name(name)
+    return unique, unique + "/"
+
+
+# ------------------------------------------------------------------------------------------- devices
+
+
+class DeviceEntry:
+    """One device scope: a device to merge, a function to ask, or None (forget what is outside)."""
+
+    __slots__ = ("function", "is_null_merge", "merges", "wanted")
+
+    def __init__(self, wanted: Any) -> None:
+        self.wanted = wanted
+        self.merges = False
+        self.is_null_merge = False
+        self.function: Callable[[Any], Any] | None = None
+        if wanted is None:
+            return
+        if isinstance(wanted, device_spec.MergeDevice) or not callable(wanted):
+            self.function = device_spec.merge_device(wanted)
+            self.merges = True
+            self.is_null_merge = self.function.is_null_merge
+        else:
+            self.function = wanted
+
+
+class _Named:
+    """Something with nothing but a device, for merge functions to look at."""
+
+    __slots__ = ("device",)
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+
+
+def merged_device(stack: tuple[DeviceEntry, ...], op: Operation | None) -> str | None:
+    """What a stack of devices comes to for ``op``; None if a function must be asked and there is no op."""
+    device = "" if op is None else op._device
+    for entry in reversed(stack):
+        if entry.is_null_merge:
+            continue
+        if entry.function is None:
+            break
+        if entry.merges:
+            device = entry.function.shortcut_string_merge(_Named(device))
+        elif op is None:
+            return None
+        else:
+            op._device = device
+            device = device_string(entry.function(op))
+    return device
+
+
+def device_string(device: Any) -> str:
+    """The text of a device given as text (kept as it is), DeviceSpec or None."""
+    if device is None:
+        return ""
+    return device if isinstance(device, str) else str(device_spec.canonical_name(device))
+
+
+class DeviceScope:
+    """``with graph.device(device_name_or_function)``."""
+
+    __slots__ = ("_entry", "_graph", "_old")
+
+    def __init__(self, graph: Graph, device_name_or_function: Any) -> None:
+        self._graph = graph
+        self._entry = DeviceEntry(device_name_or_function)
+
+    def __enter__(self) -> None:
+        state = self._graph._scopes()
+        self._old = state.device_stack
+        state.set_devices((*state.device_stack, self._entry))
+
+    def __exit__(self, *exc_info: object) -> None:
+        state = self._graph._scopes()
+        if not state.device_stack or state.device_stack[-1] is not self._entry:
+            raise RuntimeError("Exiting device scope without proper scope nesting.")
+        state.set_devices(self._old)
+
+
+# ------------------------------------------------------------------------------- control dependencies
+
+
+class ControlDependenciesScope:
+    """``with graph.control_dependencies(control_inputs)``.
+
+    ``None`` begins anew: neither outer blocks nor the control-flow context add anything inside.
+    """
+
+    __slots__ = ("_graph", "_old_context", "_old_stack", "_seen", "control_inputs", "new_stack")
+
+    def __init__(self, graph: Graph, control_inputs: list[Operation] | None) -> None:
+        self._graph = graph
+        self.new_stack = control_inputs is None
+        self.control_inputs: list[Operation] = control_inputs or []
+        self._seen: set[Operation] = set()
+
+    def __enter__(self) -> None:
+        state = self._graph._scopes()
+        self._old_stack = state.control_stack
+        if self.new_stack:
+            self._old_context = state.control_flow_context
+            state.control_flow_context = None
+            state.control_stack = (self,)
+        else:
+            state.control_stack = (*state.control_stack, self)
+
+    def __exit__(self, *exc_info: object) -> None:
+        state = self._graph._scopes()
+        assert state.control_stack[-1] is self, "control_dependencies blocks left in another order"
+        state.control_stack = self._old_stack
+        if self.new_stack:
+            state.control_flow_context = self._old_context
+
+    def add_op(self, op: Operation) -> None:
+        """Notes that ``op`` was made inside, so that it depends on the control inputs already."""
+        self._seen.add(op)
+
+    def op_in_group(self, op: Operation) -> bool:
+        """Whether ``op`` was made inside."""
+        return op in self._seen
+
+
+def control_dependencies_for_inputs(
+    stack: tuple[ControlDependenciesScope, ...], inputs: Iterable[Tensor]
+) -> list[Operation]:
+    """The control inputs that a new op needs beside what its data inputs imply already."""
+    input_ops = {tensor.op for tensor in inputs}
+    found: list[Operation] = []
+    for scope in stack:
+        if not any(scope.op_in_group(op) for op in input_ops):
+            found.extend(op for op in scope.control_inputs if op not in input_ops)
+    return found
+
+
+# ----------------------------------------------------------------------------------------- colocation
+
+
+class ColocationScope:
+    """``with graph.colocate_with(op)``: colocation wins over the device scopes around it."""
+
+    __slots__ = ("_added", "_graph", "_ignore_existing", "_old_colocation", "_old_devices")
+
+    def __init__(self, graph: Graph, added: tuple[Any, ...], ignore_existing: bool) -> None:
+        self._graph = graph
+        self._added = added
+        self._ignore_existing = ignore_existing
+
+    def __enter__(self) -> None:
+        state = self._graph._scopes()
+        self._old_devices = state.device_stack
+        self._old_colocation = state.colocation_stack
+        state.set_devices(())
+        outer = () if self._ignore_existing else state.colocation_stack
+        state.colocation_stack = (*outer, *self._added)
+
+    def __exit__(self, *exc_info: object) -> None:
+        state = self._graph._scopes()
+        state.colocation_stack = self._old_colocation
+        state.set_devices(self._old_devices)
+
+
+# ----------------------------------------------------------------------------- attributes of new ops
+
+
+class MapScope:
+    """Entries of one of the graph's maps (attributes, kernel labels, gradients) for the length of a block.
+
+    A value of None takes an entry away inside the block.
+    """
+
+    __slots__ = ("_entries", "_map", "_old")
+
+    def __init__(self, target: dict[str, Any], entries: Mapping[str, Any]) -> None:
+        self._map = target
+        self._entries = entries
+
+    def __enter__(self) -> None:
+        self._old = {key: self._map[key] for key in self._entries if key in self._map}
+        for key, value in self._entries.items():
+            if value is None:
+                self._map.pop(key, None)
+            else:
+                self._map[key] = value
+
+    def __exit__(self, *exc_info: object) -> None:
+        for key in self._entries:
+            if key in self._old:
+                self._map[key] = self._old[key]
+            else:
+                self._map.pop(key, None)
+
+
+class AttributeScope:
+    """Sets one attribute of a graph for the length of a block and yields the value."""
+
+    __slots__ = ("_attribute", "_graph", "_old", "_value")
+
+    def __init__(self, graph: Graph, attribute: str, value: Any) -> None:
+        self._graph = graph
+        self._attribute = attribute
+        self._value = value
+
+    def __enter__(self) -> Any:
+        self._old = getattr(self._graph, self._attribute)
+        setattr(self._graph, self._attribute, self._value)
+        return self._value
+
+    def __exit__(self, *exc_info: object) -> None:
+        setattr(self._graph, self._attribute, self._old)

@@ -1,0 +1,396 @@
+"""``tf.import_graph_def``: adds the nodes of a GraphDef to the default graph, all of them or none."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import errors, op_registry
+from tfnb.core.attr_value import decode_attr
+from tfnb.core.versions import check_versions
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.function_library import check_function, functions_from_library
+from tfnb.framework.graph_def_reader import GraphDefReader, InputMap, TensorId
+from tfnb.framework.graph_scopes import DeviceEntry, merged_device
+from tfnb.framework.scopes import name_scope
+from tfnb.framework.tensor import Tensor
+from tfnb.proto import graph_pb2
+
+if TYPE_CHECKING:
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.operation import Operation
+    from tfnb.proto import op_def_pb2
+
+EXPORTS = {"tf": ["import_graph_def"], "graph_util": ["import_graph_def"]}
+
+# With more nodes than this, looking for garbage among them costs more than making them.
+_MANY_NODES = 1000
+
+
+def import_graph_def(
+    graph_def: graph_pb2.GraphDef,
+    input_map: Mapping[str, Any] | None = None,
+    return_elements: Any = None,
+    name: str | None = None,
+    op_dict: Any = None,
+    producer_op_list: op_def_pb2.OpList | None = None,
+) -> list[Tensor | Operation] | None:
+    """Adds the nodes of a GraphDef to the default graph.
+
+    Args:
+      graph_def: the nodes; left as it is.
+      input_map: names of tensors in ``graph_def`` (``"a"``, ``"a:1"``, ``"^a"`` for a control input) -> what to use
+        instead.
+      return_elements: names of operations and tensors in ``graph_def`` to give back.
+      name: a name scope to put the nodes into; ``"import"`` if None, none if "".
+      op_dict: ignored.
+      producer_op_list: the ops as the graph's writer knew them; attributes that we do not know are dropped where they
+        have the default of that list.
+
+    Returns:
+      The operations and tensors for ``return_elements``, or None if that is None.
+
+    Raises:
+      TypeError: an argument is of another type.
+      ValueError: ``graph_def`` is no valid graph, or names something that is not there; the graph is left as it was.
+      NotFoundError: ops are not registered; all of them are named.
+    """
+    return _import(
+        graph_def,
+        input_map=input_map,
+        return_elements=return_elements,
+        name=name,
+        producer_op_list=producer_op_list,
+    )
+
+
+def import_graph_def_for_function(
+    graph_def: graph_pb2.GraphDef, name: str | None = None
+) -> list[Tensor | Operation] | None:
+    """:func:`import_graph_def` that lets nodes be colocated with nodes that are not there."""
+    return _import(graph_def, name=name, validate_colocation=False)
+
+
+def _import(
+    graph_def: Any,
+    input_map: Mapping[str, Any] | None = None,
+    return_elements: Any = None,
+    name: str | None = None,
+    producer_op_list: op_def_pb2.OpList | None = None,
+    validate_colocation: bool = True,
+) -> list[Tensor | Operation] | None:
+    own = _own_copy(graph_def)
+    replacements = _checked_input_map(input_map)
+    wanted = _checked_return_elements(return_elements)
+    if producer_op_list is not None:
+        _remove_default_attrs(producer_op_list, own)
+    try:
+        check_versions(own.versions)
+    except errors.InvalidArgumentError as error:
+        raise ValueError(error.message) from None
+    graph = get_default_graph()
+    graph._check_not_finalized()
+    with name_scope(name, "import", replacements.values()) as scope:
+        mapped = _input_map_of(replacements, name)
+    with graph._lock, _without_collector(len(own.node)):
+        importer = _Importer(graph, own, scope[:-1], mapped)
+        return importer.run(wanted, validate_colocation)
+
+
+class _Importer:
+    """One import into one graph, under the graph's lock."""
+
+    def __init__(
+        self, graph: Graph, graph_def: graph_pb2.GraphDef, prefix: str, input_map: InputMap
+    ) -> None:
+        self.graph = graph
+        self.graph_def = graph_def
+        self.input_map = input_map
+        self.state = graph._scopes()
+        controls = list(
+            dict.fromkeys(op for scope in self.state.control_stack for op in scope.control_inputs)
+        )
+        self.reader = GraphDefReader(graph, graph_def.node, prefix, input_map, controls)
+
+    def run(
+        self, wanted: tuple[str, ...] | None, validate_colocation: bool
+    ) -> list[Tensor | Operation] | None:
+        """Reads everything, then adds it to the graph."""
+        graph = self.graph
+        old_versions, old_functions = graph._versions, dict(graph._functions)
+        try:
+            self._add_functions()
+            self._merge_versions()
+            self.reader.read(validate_colocation)
+            self._check_all_mapped()
+            found = None if wanted is None else [self._returned(name) for name in wanted]
+            self._place(validate_colocation)
+        except BaseException:
+            graph._versions, graph._functions = old_versions, old_functions
+            graph._function_definitions.clear()
+            raise
+        self._commit()
+        return found
+
+    def _add_functions(self) -> None:
+        if not self.graph_def.HasField("library"):
+            return
+        for function in functions_from_library(self.graph_def.library):
+            check_function(self.graph, function)
+            self.graph._add_function(function)
+
+    def _merge_versions(self) -> None:
+        """A graph is as old as the oldest graph in it, and as demanding as the most demanding one."""
+        theirs, ours = self.graph_def.versions, self.graph._versions
+        self.graph._versions = replace(
+            ours,
+            producer=min(ours.producer, theirs.producer),
+            min_consumer=max(ours.min_consumer, theirs.min_consumer),
+            bad_consumers=tuple(sorted({*ours.bad_consumers, *theirs.bad_consumers})),
+        )
+
+    def _check_all_mapped(self) -> None:
+        """Refuses keys of the input map that the GraphDef does not have: they are likely misspelt."""
+        by_name = self.reader.by_name
+        missing = []
+        for name, index in self.input_map.tensors:
+            is_used = (name, index) in self.input_map.used
+            if not is_used and (name not in by_name or index >= len(by_name[name].outputs)):
+                missing.append(f"{name}:{index}")
+        missing += [f"^{name}" for name in self.input_map.controls if name not in by_name]
+        if missing:
+            raise ValueError(
+                f"Attempted to map inputs that were not found in graph_def: [{', '.join(missing)}]"
+            )
+
+    def _returned(self, text: str) -> Tensor | Operation:
+        by_name = self.reader.by_name
+        if ":" not in text:
+            if text not in by_name:
+                raise ValueError(f"Requested return node '{text}' not found in graph def")
+            return by_name[text]
+        name, index = _parse_tensor_name(text)
+        mapped = self.input_map.tensors.get((name, index))
+        if mapped is not None:
+            return mapped
+        if name not in by_name:
+            raise ValueError(f"Requested return tensor '{name}:{index}' not found in graph def")
+        outputs = by_name[name].outputs
+        if not 0 <= index < len(outputs):
+            raise ValueError(
+                f"Invalid return output {index} of node '{name}', which has {len(outputs)} output(s)"
+            )
+        return outputs[index]
+
+    def _place(self, validate_colocation: bool) -> None:
+        """Settles devices: the node's own within the scopes around; a colocated node follows its fellows."""
+        colocated: list[tuple[Operation, list[str]]] = []
+        canonical: dict[str, str | None] = {"": self.state.device}
+        for op, node in self.reader.operations_and_nodes():
+            fellows = _fellows(op)
+            if fellows:
+                colocated.append((op, fellows))
+                device: str | None = ""
+            else:
+                requested = node.device
+                if requested not in canonical:
+                    stack = (*self.state.device_stack, DeviceEntry(requested))
+                    canonical[requested] = merged_device(stack, None)
+                device = canonical[requested]
+                if device is None:
+                    stack = self.state.device_stack
+                    if requested:
+                        stack = (*stack, DeviceEntry(requested))
+                    device = merged_device(stack, op)
+            op._device = device or ""
+            if op._node is not None and op._node.device != op._device:
+                op._node.device = op._device
+        by_name = {op.name: op for op in self.reader.operations}
+        for op, fellows in colocated:
+            self._follow(op, fellows, by_name, validate_colocation)
+
+    def _follow(
+        self,
+        op: Operation,
+        fellows: list[str],
+        by_name: dict[str, Operation],
+        validate_colocation: bool,
+    ) -> None:
+        for name in fellows:
+            fellow = by_name.get(name) or self.graph._nodes_by_name.get(name)
+            if fellow is None:
+                if not validate_colocation:
+                    continue
+                raise ValueError(
+                    f"Specified colocation to an op: {name} that does not exist during import for "
+                    f"op: {op.name}"
+                )
+            if fellow._device:
+                op._set_device(fellow._device)
+                return
+
+    def _commit(self) -> None:
+        graph, state = self.graph, self.state
+        has_scopes = bool(
+            graph._attr_scope_map
+            or graph._op_to_kernel_label_map
+            or graph._gradient_override_map
+            or graph._gradient_function_map
+            or graph._default_original_op
+            or state.colocation_stack
+            or graph._container
+        )
+        joins = state.control_flow_context is not None or bool(self.input_map)
+        names_in_use = graph._names_in_use
+        for op in self.reader.operations:
+            graph._add_op(op)
+            names_in_use.setdefault(op.name.lower(), 1)
+        for op in self.reader.operations:
+            if joins:
+                graph._join_control_flow(op)
+            for scope in state.control_stack:
+                scope.add_op(op)
+            if has_scopes:
+                graph._apply_scopes(op, state, (), compute_device=False)
+
+
+def _fellows(op: Operation) -> list[str]:
+    """The names of the nodes that a node asks to be colocated with."""
+    if "_class" not in op._attrs:
+        return []
+    names = [group[5:].decode() for group in op.get_attr("_class") if group.startswith(b"loc:@")]
+    return [name for name in names if name != op.name]
+
+
+# --------------------------------------------------------------------------------------- the arguments
+
+
+def _own_copy(graph_def: Any) -> graph_pb2.GraphDef:
+    """A GraphDef that belongs to the import; other classes for the same message will do."""
+    own = graph_pb2.GraphDef()
+    if isinstance(graph_def, graph_pb2.GraphDef):
+        own.CopyFrom(graph_def)
+        return own
+    descriptor = getattr(graph_def, "DESCRIPTOR", None)
+    if getattr(descriptor, "full_name", None) != own.DESCRIPTOR.full_name:
+        raise TypeError(
+            "Argument `graph_def` must be a GraphDef proto. Obtained "
+            f"{type(graph_def).__name__}; a SavedModel, MetaGraphDef or file name must be read first."
+        )
+    own.ParseFromString(graph_def.SerializeToString())
+    return own
+
+
+def _checked_input_map(input_map: Mapping[str, Any] | None) -> dict[str, Any]:
+    if input_map is None:
+        return {}
+    if not isinstance(input_map, dict):
+        raise TypeError(
+            f"Argument `input_map` must be a dictionary. Obtained {type(input_map).__name__}"
+        )
+    if not all(isinstance(key, (str, bytes)) for key in input_map):
+        raise TypeError(
+            f"All keys for argument `input_map` must be strings. Obtained keys: {list(input_map)}"
+        )
+    return {
+        key.decode() if isinstance(key, bytes) else key: value for key, value in input_map.items()
+    }
+
+
+def _checked_return_elements(return_elements: Any) -> tuple[str, ...] | None:
+    if return_elements is None:
+        return None
+    elements = tuple(return_elements)
+    if not all(isinstance(one, (str, bytes)) for one in elements):
+        raise TypeError(
+            f"Argument `return_elements` must be a list of strings. Obtained {return_elements}."
+        )
+    names = tuple(one.decode() if isinstance(one, bytes) else one for one in elements)
+    for name in names:
+        if ":" in name:
+            _parse_tensor_name(name)
+    return names
+
+
+def _input_map_of(replacements: dict[str, Any], name: str | None) -> InputMap:
+    """The input map with every value a tensor; inside the import's name scope."""
+    if not all(isinstance(value, Tensor) for value in replacements.values()):
+        if name == "":
+            raise ValueError(
+                "tf.import_graph_def() requires a non-empty `name` if `input_map` contains "
+                "non-Tensor values. Try calling tf.convert_to_tensor() on `input_map` values before "
+                "calling tf.import_graph_def()."
+            )
+        with name_scope("_inputs"):
+            replacements = {k: convert_to_tensor(value) for k, value in replacements.items()}
+    input_map = InputMap()
+    for key, tensor in replacements.items():
+        if key[:1] == "^":
+            input_map.controls[key[1:]] = tensor.op
+        else:
+            input_map.tensors[_parse_tensor_name(key)] = tensor
+    return input_map
+
+
+def _parse_tensor_name(text: str) -> TensorId:
+    parts = text.split(":")
+    if len(parts) == 1:
+        return text, 0
+    if len(parts) > 2:
+        raise ValueError(
+            f"Cannot convert '{text}' to a tensor name. Tensor names should not contain more than "
+            f"1 `:`. Obtained {len(parts) - 1}"
+        )
+    try:
+        return parts[0], int(parts[1])
+    except ValueError:
+        raise ValueError(
+            f"Cannot convert {text!r} to a tensor name. Second component of the name following the "
+            f"`:` should be an int. Got {parts[1]}."
+        ) from None
+
+
+def _remove_default_attrs(
+    producer_op_list: op_def_pb2.OpList, graph_def: graph_pb2.GraphDef
+) -> None:
+    """Drops attributes that we do not know where they say what the writer's op says by default."""
+    producer_ops = {op.name: op for op in producer_op_list.op}
+    for node in graph_def.node:
+        producer_op = producer_ops.get(node.op)
+        definition = op_registry.find(node.op) if producer_op is not None else None
+        if producer_op is None or definition is None:
+            continue
+        known = definition.op_def.attr_by_name
+        defaults = {
+            a.name: a.default_value for a in producer_op.attr if a.HasField("default_value")
+        }
+        for name in [name for name in node.attr if name not in known]:
+            if name in defaults and _same_attr(node.attr[name], defaults[name]):
+                del node.attr[name]
+
+
+def _same_attr(ours: Any, theirs: Any) -> bool:
+    if type(ours) is type(theirs):
+        return bool(ours == theirs)
+    twin = type(ours)()  # the list may be made of another package's messages
+    twin.ParseFromString(theirs.SerializeToString())
+    return bool(decode_attr(ours) == decode_attr(twin))
+
+
+class _without_collector:  # noqa: N801  # used like a function
+    """Holds the garbage collector off while many objects are made that all stay."""
+
+    def __init__(self, num_nodes: int) -> None:
+        self._wanted = num_nodes > _MANY_NODES
+
+    def __enter__(self) -> None:
+        self._wanted = self._wanted and gc.isenabled()
+        if self._wanted:
+            gc.disable()
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._wanted:
+            gc.enable()

@@ -1,0 +1,413 @@
+"""From a call like ``mat_mul(a, b, transpose_a=True)`` to a node in the graph.
+
+This is what :meth:`OpDefinition.__call__` runs.  Where every input is a tensor already, the dtypes of the inputs are a
+key into the op's plan and everything that follows from them was computed before.  Otherwise values are converted one
+input after the other, each knowing the dtypes that the earlier ones settled, under the name scope of the new op.
+Corresponds to TensorFlow's op_def_library.py, whose error texts it keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import op_registry
+from tfnb.framework.attr_conversion import not_allowed_type
+from tfnb.framework.convert import convert_to_tensor, internal_convert_n_to_tensor
+from tfnb.framework.default_graph import _assert_same_graph, get_default_graph
+from tfnb.framework.graph_scopes import enter_name
+from tfnb.framework.op_plan import OpPlan, Signature, plan_of
+from tfnb.framework.operation import Operation
+from tfnb.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.op_def import ArgDef
+    from tfnb.core.op_registry import OpDefinition
+    from tfnb.framework.graph import Graph
+
+
+def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Adds a node and gives its outputs.
+
+    Args:
+      definition: the op.
+      args: inputs in order, then attributes.
+      kwargs: inputs and attributes by name, and ``name``, the name of the node.
+
+    Returns:
+      The operation if it has no outputs, else a tensor, a list, or a named tuple of these.
+
+    Raises:
+      TypeError: an argument is missing, unknown, or of a type that the op does not take.
+      ValueError: an attribute's value is not allowed, shapes cannot fit, or inputs are of several graphs.
+    """
+    plan: OpPlan = definition.builder_cache or plan_of(definition)
+    name = kwargs.pop("name", None) or plan.name
+    given: dict[str, Any] | None = None
+    inputs: Sequence[Any] = args
+    if kwargs or len(args) != plan.num_inputs:
+        inputs, given = plan.bind(args, kwargs)
+    graph = get_default_graph()
+    flat = inputs if not plan.has_lists else _flat(plan, inputs)
+    for value in flat:
+        if not isinstance(value, Tensor) or (
+            value.graph is not graph and not graph._building_function
+        ):
+            return _build_converting(plan, name, inputs, given)
+    signature = _signature(plan, inputs, flat)
+    return _finish(plan, graph, name, flat, signature, given)
+
+
+def _flat(plan: OpPlan, inputs: Iterable[Any]) -> list[Any]:
+    """The inputs with lists opened; None, which no input can be, for a list that is none."""
+    flat: list[Any] = []
+    for value, is_list in zip(inputs, plan.list_inputs):
+        if not is_list:
+            flat.append(value)
+        elif isinstance(value, (list, tuple)):
+            flat.extend(value)
+        else:
+            flat.append(None)
+    return flat
+
+
+def _signature(plan: OpPlan, inputs: Sequence[Any], flat: Sequence[Tensor]) -> Signature:
+    key: Any = tuple([tensor.dtype.as_datatype_enum for tensor in flat])
+    if plan.has_lists:
+        key = (key, *[len(v) for v, is_list in zip(inputs, plan.list_inputs) if is_list])
+    signature = plan.signatures.get(key)
+    if signature is None:
+        resolver = _Resolver(plan)
+        for arg, value in zip(plan.op_def.inputs, inputs):
+            resolver.add(arg, value)
+        signature = plan.signatures[key] = resolver.signature()
+    return signature
+
+
+def _build_converting(
+    plan: OpPlan, name: str, inputs: Sequence[Any], given: dict[str, Any] | None
+) -> Any:
+    graph = graph_of_inputs([*_flat(plan, inputs), *(given.values() if given else ())])
+    with graph.as_default():
+        state = graph._scopes()
+        outer = state.name_stack
+        state.name_stack, scope = enter_name(graph, state, name)
+        try:
+            resolver = _Resolver(plan)
+            for arg, value in zip(plan.op_def.inputs, inputs):
+                resolver.add(arg, value)
+            signature = resolver.signature()
+            return _finish(plan, graph, scope, resolver.flat, signature, given)
+        finally:
+            state.name_stack = outer
+
+
+def _finish(
+    plan: OpPlan,
+    graph: Graph,
+    name: str,
+    flat: Sequence[Tensor],
+    signature: Signature,
+    given: dict[str, Any] | None,
+) -> Any:
+    inferred, output_types = signature
+    attrs = dict(inferred)
+    if given:
+        attrs.update(plan.made_attrs(given))
+    elif plan.required:
+        plan.made_attrs({})
+    if output_types is None:
+        output_types = tuple(plan.op_def.output_types(attrs))
+    if plan.op_def.deprecated is not None:
+        _check_deprecation(plan, graph)
+    colocate = _ref_inputs(plan, flat) if plan.has_refs else ()
+    op = graph._build_op(plan.definition, flat, attrs, name, output_types, colocate)
+    return plan.result_of(op)
+
+
+def _check_deprecation(plan: OpPlan, graph: Graph) -> None:
+    assert plan.op_def.deprecated is not None
+    version, explanation = plan.op_def.deprecated
+    producer = graph._versions.producer
+    if producer >= version:
+        raise NotImplementedError(
+            f"Op {plan.name} is not available in GraphDef version {producer}. "
+            f"It has been removed in version {version}. {explanation}."
+        )
+
+
+def _ref_inputs(plan: OpPlan, flat: Sequence[Tensor]) -> tuple[Operation, ...]:
+    """The ops whose buffers the node changes in place: it must live on their device."""
+    return tuple(
+        tensor.op for arg, tensor in zip(plan.op_def.inputs, flat) if arg.is_ref and not arg.is_list
+    )
+
+
+# ------------------------------------------------------------------------------------ which graph it is
+
+
+def graph_of_inputs(values: Iterable[Any], graph: Graph | None = None) -> Graph:
+    """The graph that an op on these values belongs to: theirs, else the default one.
+
+    A default graph that builds a function takes tensors of any graph.
+
+    Args:
+      values: tensors, operations, and anything else (which does not count).
+      graph: the graph that all must belong to.
+
+    Raises:
+      ValueError: the values are of several graphs.
+    """
+    default = get_default_graph()
+    if default._building_function:
+        return default
+    found = graph
+    first: Any = None
+    for value in values:
+        element = value if isinstance(value, (Tensor, Operation)) else _graph_element_of(value)
+        if element is None:
+            continue
+        if found is None:
+            first, found = element, element.graph
+        elif first is not None:
+            _assert_same_graph(first, element)
+        elif element.graph is not found:
+            raise ValueError(f"{element} is not from the passed-in graph.")
+    return default if found is None else found
+
+
+def _graph_element_of(value: Any) -> Any:
+    as_graph_element = getattr(value, "_as_graph_element", None)
+    return as_graph_element() if callable(as_graph_element) else None
+
+
+# ------------------------------------------------------------------------------- dtypes and conversions
+
+
+class _Resolver:
+    """Goes through the inputs of one call in order, converting them and settling attributes.
+
+    Attributes:
+      attrs: the attributes settled so far.
+      flat: the tensors so far.
+    """
+
+    __slots__ = ("_from", "attrs", "flat", "op_name", "plan")
+
+    def __init__(self, plan: OpPlan) -> None:
+        self.plan = plan
+        self.op_name = plan.name
+        self.attrs: dict[str, Any] = {}
+        self.flat: list[Tensor] = []
+        # attribute -> the input that settled it
+        self._from: dict[str, str] = {}
+
+    def signature(self) -> Signature:
+        """What the inputs decide, once all were added."""
+        attrs = {**self.plan.defaults, **self.attrs}
+        for name in self.plan.op_def.inferred_attrs:
+            if name not in attrs:
+                attrs[name] = self.plan.op_def.attr_by_name[name].default
+        types = tuple(self.plan.op_def.output_types(attrs)) if self.plan.outputs_follow else None
+        return attrs, types
+
+    def add(self, arg: ArgDef, value: Any) -> None:
+        """Converts one input.
+
+        Raises:
+          TypeError: it has a type that the op does not take, or no tensor can be made of it.
+          ValueError: a list has the wrong length, or no tensor can be made of the value.
+        """
+        if arg.is_list:
+            tensors = self._convert_list(arg, value)
+        else:
+            tensors = [self._convert_one(arg, value)]
+        self.flat += tensors
+        types = [tensor.dtype.base_dtype for tensor in tensors]
+        if arg.number_attr:
+            self._settle_number(arg, types)
+        elif arg.type_attr:
+            self._settle_type(arg, types[0])
+        elif arg.type_list_attr:
+            self._settle_types(arg, types)
+        if arg.is_ref and not all(tensor.dtype.is_ref_dtype for tensor in tensors):
+            raise TypeError(
+                f"'{self.op_name}' Op requires that input '{arg.name}' be a mutable tensor "
+                "(e.g.: a tf.Variable)"
+            )
+
+    # -- one tensor ----------------------------------------------------------------------------------
+
+    def _convert_one(self, arg: ArgDef, value: Any) -> Tensor:
+        wanted = arg.type if arg.type is not None else self.attrs.get(arg.type_attr)
+        hint, allowed = (None, ()) if wanted is not None else self._preferences(arg)
+        try:
+            if allowed:
+                # What the value is by itself counts before the op's default, if the op takes it.
+                try:
+                    tensor = convert_to_tensor(value, name=arg.name, as_ref=arg.is_ref)
+                    if tensor.dtype.base_dtype in allowed:
+                        return tensor
+                except TypeError:
+                    pass
+            return convert_to_tensor(
+                value, wanted, arg.name, as_ref=arg.is_ref, preferred_dtype=hint
+            )
+        except TypeError as error:
+            if wanted is None:
+                raise
+            raise TypeError(
+                f"Expected {wanted.name} passed to parameter '{arg.name}' of op '{self.op_name}', "
+                f"got {value!r} of type '{type(value).__name__}' instead. Error: {error}"
+            ) from error
+        except ValueError as error:
+            raise self._mismatch(arg, value) from error
+
+    def _preferences(self, arg: ArgDef) -> tuple[DType | None, tuple[DType, ...]]:
+        attr_def = self.plan.op_def.attr_by_name[arg.type_attr]
+        if not attr_def.has_default:
+            return None, ()
+        return attr_def.default, attr_def.allowed
+
+    def _mismatch(self, arg: ArgDef, value: Any) -> Exception:
+        try:
+            observed = convert_to_tensor(value, as_ref=arg.is_ref).dtype.name
+        except ValueError as error:
+            return ValueError(
+                f"Tried to convert '{arg.name}' to a tensor and failed. Error: {error}"
+            )
+        prefix = (
+            f"Input '{arg.name}' of '{self.op_name}' Op has type {observed} that does not match"
+        )
+        if arg.type is not None:
+            return TypeError(f"{prefix} expected type of {arg.type.name}.")
+        wanted = self.attrs.get(arg.type_attr)
+        source = self._from.get(arg.type_attr, "Default in OpDef")
+        if wanted is None:
+            wanted = self.plan.op_def.attr_by_name[arg.type_attr].default
+        return TypeError(f"{prefix} type {wanted.name} of argument '{source}'.")
+
+    def _settle_type(self, arg: ArgDef, dtype: DType) -> None:
+        name = arg.type_attr
+        settled = self.attrs.get(name)
+        if settled is None:
+            self._check_allowed(name, dtype, arg.name)
+            self.attrs[name] = dtype
+            self._from[name] = arg.name
+        elif settled is not dtype:
+            raise TypeError(
+                f"Input '{arg.name}' of '{self.op_name}' Op has type {dtype.name} that does not "
+                f"match type {settled.name} of argument '{self._from[name]}'."
+            )
+
+    def _check_allowed(self, attr: str, dtype: DType, parameter: str) -> None:
+        allowed = self.plan.op_def.attr_by_name[attr].allowed
+        if allowed and dtype not in allowed:
+            raise not_allowed_type(dtype, allowed, parameter)
+
+    # -- lists ---------------------------------------------------------------------------------------
+
+    def _convert_list(self, arg: ArgDef, values: Any) -> list[Tensor]:
+        if not isinstance(values, (list, tuple)):
+            raise TypeError(
+                f"Expected list for '{arg.name}' argument to '{self.op_name}' Op, not {values}."
+            )
+        wanted, hint = self._list_type(arg, values)
+        if wanted is not None and not arg.is_ref:
+            wanted = wanted.base_dtype
+        try:
+            tensors = internal_convert_n_to_tensor(
+                values, wanted, arg.name, as_ref=arg.is_ref, preferred_dtype=hint
+            )
+            if arg.number_attr and len({tensor.dtype.base_dtype for tensor in tensors}) > 1:
+                raise TypeError("the types differ")
+        except (TypeError, ValueError) as error:
+            raise self._list_mismatch(arg, values, wanted) from error
+        return tensors
+
+    def _list_type(self, arg: ArgDef, values: Sequence[Any]) -> tuple[DType | None, DType | None]:
+        """The dtype that all elements must have, and the one they had better have."""
+        if arg.type is not None:
+            return arg.type, None
+        if not arg.number_attr:
+            return None, None
+        settled = self.attrs.get(arg.type_attr)
+        if settled is not None:
+            return settled, None
+        for value in values:
+            if isinstance(value, Tensor):
+                return value.dtype, None
+        return None, self._preferences(arg)[0]
+
+    def _list_mismatch(self, arg: ArgDef, values: Sequence[Any], wanted: DType | None) -> TypeError:
+        observed = []
+        for value in values:
+            try:
+                observed.append(convert_to_tensor(value, as_ref=arg.is_ref).dtype.base_dtype.name)
+            except (TypeError, ValueError):
+                observed.append("<NOT CONVERTIBLE TO TENSOR>")
+        prefix = (
+            f"Tensors in list passed to '{arg.name}' of '{self.op_name}' Op have types "
+            f"[{', '.join(observed)}]"
+        )
+        if not arg.number_attr:
+            return TypeError(f"{prefix} that are invalid. Tensors: {values}")
+        if arg.type is not None:
+            return TypeError(f"{prefix} that do not match expected type {arg.type.name}.")
+        if arg.type_attr in self.attrs and wanted is not None:
+            return TypeError(
+                f"{prefix} that do not match type {wanted.name} inferred from earlier arguments."
+            )
+        return TypeError(f"{prefix} that don't all match.")
+
+    def _settle_number(self, arg: ArgDef, types: list[DType]) -> None:
+        name = arg.number_attr
+        settled = self.attrs.get(name)
+        if settled is None:
+            minimum = self.plan.op_def.attr_by_name[name].minimum
+            if minimum is not None and len(types) < minimum:
+                raise ValueError(
+                    f"List argument '{arg.name}' to '{self.op_name}' Op with length {len(types)} "
+                    f"shorter than minimum length {minimum}."
+                )
+            self.attrs[name] = len(types)
+            self._from[name] = arg.name
+        elif settled != len(types):
+            raise ValueError(
+                f"List argument '{arg.name}' to '{self.op_name}' Op with length {len(types)} must "
+                f"match length {settled} of argument '{self._from[name]}'."
+            )
+        if not arg.type_attr or arg.type_attr in self.attrs:
+            return
+        if types:
+            self._settle_type(arg, types[0])
+        elif not self.plan.op_def.attr_by_name[arg.type_attr].has_default:
+            raise TypeError(
+                "Don't know how to infer type variable from empty input list passed to input "
+                f"'{arg.name}' of '{self.op_name}' Op."
+            )
+
+    def _settle_types(self, arg: ArgDef, types: list[DType]) -> None:
+        name = arg.type_list_attr
+        settled = self.attrs.get(name)
+        if settled is None:
+            attr_def = self.plan.op_def.attr_by_name[name]
+            for dtype in types:
+                self._check_allowed(name, dtype, arg.name)
+            if attr_def.minimum is not None and len(types) < attr_def.minimum:
+                raise ValueError(
+                    f"Attr '{name}' of '{self.op_name}' Op passed list of length {len(types)} less "
+                    f"than minimum {attr_def.minimum}."
+                )
+            self.attrs[name] = types
+            self._from[name] = arg.name
+        elif settled != types:
+            raise TypeError(
+                f"Input '{arg.name}' of '{self.op_name}' Op has type list of "
+                f"{', '.join(t.name for t in types)} that does not match type list "
+                f"{', '.join(t.name for t in settled)} of argument '{self._from[name]}'."
+            )
+
+
+op_registry.set_builder(build)

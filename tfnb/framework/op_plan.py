@@ -1,0 +1,287 @@
+"""What can be said about building an op before any node of it is built; one plan per op, kept on its definition.
+
+A plan knows the Python parameters of the op's builder, the defaults of its attributes, and, in ``signatures``, what
+combinations of input dtypes were found good and which attributes follow from them.  The tables only grow, and every
+entry depends on the op alone, so that threads may fill them at once.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core.node_text import type_word
+from tfnb.framework import attr_conversion
+from tfnb.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.op_def import AttrDef
+    from tfnb.core.op_registry import OpDefinition
+    from tfnb.framework.operation import Operation
+
+# Inferred attributes and defaults; the output dtypes, or None where they depend on given attributes.
+Signature = tuple[dict[str, Any], "tuple[DType, ...] | None"]
+
+
+class OpPlan:
+    """How to build nodes of one op.
+
+    Attributes:
+      definition: the op.
+      parameters: the builder's positional parameters: inputs, attributes without default, attributes with.
+      num_inputs: how many of the parameters are inputs.
+      has_lists: whether an input is a list of tensors.
+      has_refs: whether an input must be a reference.
+      settable: the attributes that callers give, by name; the others follow from the inputs.
+      required: the attributes that callers must give.
+      defaults: the values of attributes with a default, those that follow from inputs left out.
+      signatures: what follows from the dtypes of the inputs; key: see :meth:`key_of`.
+      deciding: the attributes that input and output dtypes depend on.
+    """
+
+    __slots__ = (
+        "_made_attrs",
+        "_result",
+        "_result_type",
+        "deciding",
+        "defaults",
+        "definition",
+        "has_lists",
+        "has_refs",
+        "list_inputs",
+        "name",
+        "num_inputs",
+        "op_def",
+        "outputs_follow",
+        "parameters",
+        "required",
+        "settable",
+        "signatures",
+        "types",
+    )
+
+    def __init__(self, definition: OpDefinition) -> None:
+        op_def = definition.op_def
+        inferred = op_def.inferred_attrs
+        self.definition = definition
+        self.op_def = op_def
+        self.name = definition.name
+        self.num_inputs = len(op_def.inputs)
+        self.list_inputs = tuple(arg.is_list for arg in op_def.inputs)
+        self.has_lists = any(self.list_inputs)
+        self.has_refs = any(arg.is_ref for arg in op_def.inputs)
+        self.settable = {a.name: a for a in op_def.attrs if a.name not in inferred}
+        self.required = tuple(a.name for a in self.settable.values() if not a.has_default)
+        optional = [a.name for a in self.settable.values() if a.has_default]
+        inputs = [arg.name for arg in op_def.inputs]
+        self.parameters = (*inputs, *self.required, *optional)
+        self.defaults = {name: self.settable[name].default for name in optional}
+        self.signatures: dict[Any, Signature] = {}
+        named = [(a.type_attr, a.number_attr, a.type_list_attr) for a in op_def.outputs]
+        output_attrs = {name for names in named for name in names if name}
+        # Whether the output dtypes follow from the input dtypes alone.
+        self.outputs_follow = output_attrs <= inferred
+        self.deciding = tuple(a.name for a in op_def.attrs if a.name in output_attrs | inferred)
+        # (input types, output types) by the values of `deciding`, for nodes that are read, not built.
+        self.types: dict[Any, tuple[tuple[DType, ...], tuple[DType, ...]]] = {}
+        self._made_attrs: dict[Any, Any] = {}
+        self._result_type: Any = None
+        if not op_def.outputs:
+            self._result = _give_operation
+        elif len(op_def.outputs) == 1:
+            self._result = _give_list if op_def.outputs[0].is_list else _give_tensor
+        else:
+            self._result = self._give_tuple
+
+    # -- parameters ----------------------------------------------------------------------------------
+
+    def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Splits a call's arguments into inputs and given attributes.
+
+        Raises:
+          TypeError: an input is missing, a parameter is unknown, given twice or follows from the inputs.
+        """
+        parameters = self.parameters
+        if len(args) > len(parameters):
+            raise TypeError(
+                f"{self.name} takes at most {len(parameters)} arguments "
+                f"({', '.join(parameters)}), got {len(args)}."
+            )
+        values = dict(zip(parameters, args))
+        unknown = []
+        for key, value in kwargs.items():
+            # Names that are Python keywords are written with an underscore at the end.
+            parameter = key if key in parameters else key.removesuffix("_")
+            if parameter not in parameters:
+                if key in self.op_def.inferred_attrs:
+                    raise TypeError(
+                        f"Should not specify value for inferred attr '{key}' for {self.name}."
+                    )
+                unknown.append(key)
+            elif parameter in values:
+                raise TypeError(f"{self.name} got multiple values for argument '{parameter}'.")
+            else:
+                values[parameter] = value
+        if unknown:
+            raise TypeError(
+                f"{self.name} got unexpected keyword arguments: {', '.join(sorted(unknown))}."
+            )
+        try:
+            inputs = [values.pop(arg.name) for arg in self.op_def.inputs]
+        except KeyError as error:
+            raise TypeError(
+                f"No argument for input {error.args[0]} found in {self.name}."
+            ) from None
+        return inputs, values
+
+    def made_attrs(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Attributes that a caller gave, converted and checked; None stands for the default.
+
+        Raises:
+          TypeError: a required one is missing, or a value is of another kind or dtype.
+          ValueError: a value is not allowed.
+        """
+        for name in self.required:
+            if name not in given:
+                raise TypeError(f"No argument found for attr {name} for {self.name}")
+        made = {}
+        for name, value in given.items():
+            attr_def = self.settable[name]
+            if value is None and attr_def.has_default:
+                continue
+            try:
+                key = (name, type(value), value)
+                made[name] = self._made_attrs[key]
+            except KeyError:
+                made[name] = attr_conversion.make_attr(value, attr_def, self.name)
+                if isinstance(value, (int, str, bytes)) and len(self._made_attrs) < 1000:
+                    self._made_attrs[key] = made[name]
+            except TypeError:  # a list cannot be a key
+                made[name] = attr_conversion.make_attr(value, attr_def, self.name)
+        return made
+
+    # -- what a node's attributes say -----------------------------------------------------------------
+
+    def attrs_of_create_op(
+        self, inputs: Sequence[Tensor], given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """All attributes of a node whose inputs are tensors already.
+
+        Args:
+          inputs: the flat inputs.
+          given: plain values or AttrValue messages; what follows from the inputs may be left out.
+
+        Raises:
+          TypeError: a value is of another kind.
+          ValueError: an attribute is missing, or a list cannot be told from the next input.
+        """
+        declared = self.op_def.attr_by_name
+        attrs: dict[str, Any] = {}
+        for name, value in given.items():
+            attrs[name] = attr_conversion.stored_attr(value, declared.get(name))
+        position = 0
+        for arg in self.op_def.inputs:
+            if arg.type_list_attr:
+                rest = [tensor.dtype.base_dtype for tensor in inputs[position:]]
+                position += len(attrs.setdefault(arg.type_list_attr, rest))
+                continue
+            count = 1
+            if arg.number_attr:
+                count = attrs.setdefault(arg.number_attr, len(inputs) - position)
+            if arg.type_attr and position < len(inputs) and count:
+                attrs.setdefault(arg.type_attr, inputs[position].dtype.base_dtype)
+            position += count
+        for attr_def in self.op_def.attrs:
+            if attr_def.name not in attrs:
+                if not attr_def.has_default:
+                    raise ValueError(f"NodeDef missing attr '{attr_def.name}' from {self.name}")
+                attrs[attr_def.name] = attr_def.default
+        return attrs
+
+    def check_inputs(
+        self, node_name: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any]
+    ) -> None:
+        """Compares the inputs of a node with what its attributes say.
+
+        Raises:
+          ValueError: there are more or fewer of them, or one has another dtype.
+        """
+        wanted = self.op_def.input_types(attrs)
+        if len(wanted) != len(inputs):
+            words = ", ".join(map(type_word, wanted))
+            raise ValueError(
+                f"NodeDef expected inputs '{words}' do not match {len(inputs)} inputs specified; "
+                f"Op: {self.name}; NodeDef: {{{{node {node_name}}}}}"
+            )
+        for index, (tensor, dtype) in enumerate(zip(inputs, wanted)):
+            if not fits(dtype, tensor.dtype):
+                raise ValueError(wrong_type_text(index, node_name, tensor, dtype))
+
+    # -- results -------------------------------------------------------------------------------------
+
+    def result_of(self, op: Operation) -> Any:
+        """What the builder returns: the operation, a tensor, a list, or a named tuple of these."""
+        return self._result(op)
+
+    def _give_tuple(self, op: Operation) -> Any:
+        if self._result_type is None:
+            names = [arg.name for arg in self.op_def.outputs]
+            self._result_type = namedtuple(  # type: ignore[misc]  # noqa: PYI024  # names known at run time
+                _type_name(self.name), names, rename=True
+            )
+        outputs = op.outputs
+        if len(outputs) == len(self.op_def.outputs) and not any(
+            arg.is_list for arg in self.op_def.outputs
+        ):
+            return self._result_type._make(outputs)
+        ranges = self.op_def.output_ranges(op._attrs)
+        return self._result_type._make(
+            outputs[ranges[arg.name].start : ranges[arg.name].stop]
+            if arg.is_list
+            else outputs[ranges[arg.name].start]
+            for arg in self.op_def.outputs
+        )
+
+
+def _type_name(op_name: str) -> str:
+    return op_name.lstrip("_") or "Result"
+
+
+def _give_operation(op: Operation) -> Any:
+    return op
+
+
+def _give_tensor(op: Operation) -> Any:
+    return op.outputs[0]
+
+
+def _give_list(op: Operation) -> Any:
+    return list(op.outputs) or op
+
+
+def plan_of(definition: OpDefinition) -> OpPlan:
+    """The plan of an op; made on first use."""
+    plan: OpPlan | None = definition.builder_cache
+    if plan is None:
+        plan = definition.builder_cache = OpPlan(definition)
+    return plan
+
+
+def attr_def_of(plan: OpPlan, name: str) -> AttrDef:
+    """A declared attribute of the op."""
+    return plan.op_def.attr_by_name[name]
+
+
+def fits(wanted: DType, given: DType) -> bool:
+    """Whether a tensor of dtype ``given`` may enter an input of dtype ``wanted``."""
+    return given is wanted or (given.base_dtype is wanted)
+
+
+def wrong_type_text(index: int, node_name: str, tensor: Tensor, wanted: DType) -> str:
+    """The sentence for an input of the wrong dtype."""
+    return (
+        f"Input {index} of node {node_name} was passed {type_word(tensor.dtype)} from "
+        f"{tensor.name} incompatible with expected {type_word(wanted)}."
+    )

@@ -1,0 +1,342 @@
+"""A node of the user's graph.
+
+An :class:`Operation` is made under its graph's lock and is complete when the lock is released; later changes
+(``_update_input``, ``_set_attr``, ...) are for control-flow builders and go through methods that drop the cached
+NodeDef.  Attributes are kept as the plain values of :mod:`tfnb.core.attr_value`; an attribute that the op's
+definition does not declare (``_class``, ``_output_shapes``) stays an AttrValue message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tfnb.framework import attr_conversion, traceback_of_user
+from tfnb.framework.default_graph import _assert_same_graph
+from tfnb.framework.default_session import SessionLike, session_for_run
+from tfnb.framework.graph_scopes import device_string
+from tfnb.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from traceback import FrameSummary
+
+    from tfnb.core.dtypes import DType
+    from tfnb.core.op_def import OpDef
+    from tfnb.core.op_registry import OpDefinition
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.traceback_of_user import CreationSite, Site
+    from tfnb.proto import graph_pb2, op_def_pb2
+
+
+class Operation:
+    """One node: an op applied to tensors.
+
+    Attributes:
+      graph: the graph that holds it.
+      name: its name, unique in the graph.
+      type: the name of the op (``MatMul``).
+      op_definition: what is known about the op.
+      inputs: the tensors it takes.
+      outputs: the tensors it gives.
+    """
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_attrs",
+        "_control_flow_context",
+        "_control_inputs",
+        "_device",
+        "_gradient_function",
+        "_id",
+        "_node",
+        "_original_op",
+        "_site",
+        "graph",
+        "inputs",
+        "name",
+        "op_definition",
+        "outputs",
+        "type",
+    )
+
+    graph: Graph
+    name: str
+    type: str
+    op_definition: OpDefinition
+    inputs: tuple[Tensor, ...]
+    outputs: list[Tensor]
+    _attrs: dict[str, Any]
+    _control_inputs: list[Operation]
+    _device: str
+    # Position in the graph's list of operations, -1 until it is there.
+    _id: int
+    _site: Site
+    _control_flow_context: Any
+    _original_op: Operation | None
+    _gradient_function: Any
+    # The NodeDef, if it was made and nothing changed since.
+    _node: graph_pb2.NodeDef | None
+
+    def __init__(
+        self,
+        graph: Graph,
+        definition: OpDefinition,
+        name: str,
+        inputs: Sequence[Tensor],
+        control_inputs: list[Operation],
+        attrs: dict[str, Any],
+        output_types: Iterable[DType],
+        context: Any,
+        site: Site,
+    ) -> None:
+        self.graph = graph
+        self.op_definition = definition
+        self.type = definition.name
+        self.name = name
+        self.inputs = tuple(inputs)
+        self._control_inputs = control_inputs
+        self._attrs = attrs
+        self._device = ""
+        self._id = -1
+        self._site = site
+        self._control_flow_context = context
+        self._original_op = None
+        self._gradient_function = None
+        self._node = None
+        self.outputs = [Tensor(self, index, dtype) for index, dtype in enumerate(output_types)]
+
+    # -- what it is ----------------------------------------------------------------------------------
+
+    @property
+    def control_inputs(self) -> list[Operation]:
+        """The operations that must run before this one."""
+        return list(self._control_inputs)
+
+    @property
+    def _control_outputs(self) -> list[Operation]:
+        """The operations that must run after this one; looks through the whole graph."""
+        return [op for op in self.graph.get_operations() if self in op._control_inputs]
+
+    @property
+    def device(self) -> str:
+        """The device it was asked to run on, or ``""``."""
+        return self._device
+
+    @property
+    def node_def(self) -> graph_pb2.NodeDef:
+        """A NodeDef message that describes the operation; the caller's own copy."""
+        from tfnb.framework.exporter import node_def_of
+        from tfnb.proto import graph_pb2
+
+        copy = graph_pb2.NodeDef()
+        copy.CopyFrom(node_def_of(self))
+        return copy
+
+    @property
+    def op_def(self) -> op_def_pb2.OpDef:
+        """The OpDef message of the op."""
+        from tfnb.core.op_def_proto import op_def_to_proto
+
+        return op_def_to_proto(self.op_definition.op_def)
+
+    @property
+    def _op_def(self) -> OpDef:
+        return self.op_definition.op_def
+
+    @property
+    def _is_stateful(self) -> bool:
+        return self.op_definition.is_stateful
+
+    @property
+    def _output_types(self) -> list[int]:
+        return [tensor.dtype.as_datatype_enum for tensor in self.outputs]
+
+    @property
+    def _input_types(self) -> list[DType]:
+        """The types that the op takes its inputs as: references only where it asks for them."""
+        return self.op_definition.op_def.input_types(self._attrs)
+
+    @property
+    def _id_value(self) -> int:
+        return self._id
+
+    def values(self) -> tuple[Tensor, ...]:
+        """The outputs (the old name)."""
+        return tuple(self.outputs)
+
+    # -- where it was made ---------------------------------------------------------------------------
+
+    @property
+    def creation_site(self) -> CreationSite | None:
+        """The notebook cell and line, or file and line, of the user's call that made it."""
+        return traceback_of_user.creation_site(self._site)
+
+    @property
+    def traceback(self) -> list[FrameSummary]:
+        """The user's frames at creation, outermost first."""
+        return traceback_of_user.frame_summaries(self._site)
+
+    # -- attributes ----------------------------------------------------------------------------------
+
+    def get_attr(self, name: str) -> Any:
+        """An attribute as TensorFlow gives it: shapes, tensors and functions as messages, text as bytes.
+
+        Raises:
+          ValueError: the operation has no such attribute.
+        """
+        return attr_conversion.public_attr(self.attr(name))
+
+    def attr(self, name: str) -> Any:
+        """An attribute as a plain value: TensorShape, TensorAttr, NameAttrList, DType, bytes, int, ...
+
+        Raises:
+          ValueError: the operation has no such attribute.
+        """
+        try:
+            return self._attrs[name]
+        except KeyError:
+            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.") from None
+
+    def _get_attr_type(self, name: str) -> DType:
+        dtype: DType = self.attr(name)
+        return dtype
+
+    _get_attr_bool = attr
+    _get_attr_int = attr
+
+    def _set_attr(self, name: str, value: Any) -> None:
+        """Sets an attribute from an AttrValue message or a plain value."""
+        declared = self.op_definition.op_def.attr_by_name.get(name)
+        self._attrs[name] = attr_conversion.stored_attr(value, declared)
+        self._node = None
+
+    def _clear_attr(self, name: str) -> None:
+        self._attrs.pop(name, None)
+        self._node = None
+
+    def colocation_groups(self) -> list[bytes]:
+        """The groups (``b"loc:@name"``) that the operation must share a device with; its own if none."""
+        own = [b"loc:@" + self.name.encode()]
+        try:
+            classes = self.get_attr("_class")
+        except ValueError:
+            return own
+        return [group for group in classes if group.startswith(b"loc:@")] or own
+
+    # -- changes by control-flow builders ------------------------------------------------------------
+
+    def _get_control_flow_context(self) -> Any:
+        return self._control_flow_context
+
+    def _set_control_flow_context(self, context: Any) -> None:
+        self._control_flow_context = context
+
+    def _set_device(self, device: Any) -> None:
+        self._device = device_string(device)
+        self._node = None
+
+    def _set_device_from_string(self, device: str) -> None:
+        self._device = device
+        self._node = None
+
+    def _update_input(self, index: int, tensor: Tensor) -> None:
+        """Replaces one input.
+
+        Raises:
+          TypeError: ``tensor`` is no tensor, or of another type than the op takes there.
+          ValueError: it belongs to another graph.
+        """
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"tensor must be a Tensor: {tensor}")
+        _assert_same_graph(self, tensor)
+        with self.graph._lock:
+            inputs = list(self.inputs)
+            old = inputs[index]
+            if old.dtype.base_dtype is not tensor.dtype.base_dtype:
+                raise TypeError(
+                    f"Input {index} of node {self.name} was passed {tensor.dtype.name} from "
+                    f"{tensor.name} incompatible with expected {old.dtype.name}."
+                )
+            inputs[index] = tensor
+            self.inputs = tuple(inputs)
+            old._consumers.remove(self)
+            tensor._consumers.append(self)
+            self._node = None
+
+    def _add_while_inputs(self, tensors: Iterable[Tensor]) -> None:
+        """Appends inputs, as while_v2 does when it captures more from outside."""
+        tensors = list(tensors)
+        for tensor in tensors:
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"tensor must be a Tensor: {tensor}")
+            _assert_same_graph(self, tensor)
+        with self.graph._lock:
+            self.inputs = (*self.inputs, *tensors)
+            for tensor in tensors:
+                tensor._consumers.append(self)
+            self._node = None
+
+    def _add_outputs(self, types: Iterable[DType], shapes: Iterable[Any]) -> None:
+        """Appends outputs, as while_v2 does together with inputs."""
+        with self.graph._lock:
+            for dtype, shape in zip(types, shapes, strict=True):
+                tensor = Tensor(self, len(self.outputs), dtype)
+                tensor.set_shape(shape)
+                self.outputs.append(tensor)
+            self._node = None
+
+    def _add_control_input(self, op: Operation) -> None:
+        self._add_control_inputs([op])
+
+    def _add_control_inputs(self, ops: Iterable[Operation]) -> None:
+        """Adds operations that must run before this one.
+
+        Raises:
+          TypeError: one of them is no operation.
+        """
+        ops = list(ops)
+        for op in ops:
+            if not isinstance(op, Operation):
+                raise TypeError(f"op must be an Operation: {op}")
+            _assert_same_graph(self, op)
+        with self.graph._lock:
+            for op in ops:
+                if op not in self._control_inputs:
+                    self._control_inputs.append(op)
+            self._node = None
+
+    def _remove_all_control_inputs(self) -> None:
+        self._control_inputs = []
+        self._node = None
+
+    # -- running -------------------------------------------------------------------------------------
+
+    def run(self, feed_dict: Any = None, session: SessionLike | None = None) -> None:
+        """Runs the operation and all that it needs.
+
+        Args:
+          feed_dict: values to use in place of tensors.
+          session: the session; without one the default session.
+
+        Raises:
+          ValueError: there is no session, or it runs another graph.
+        """
+        session_for_run(self.graph, session).run(self, feed_dict)
+
+    # -- Python --------------------------------------------------------------------------------------
+
+    def __tf_tensor__(self, dtype: DType | None = None, name: str | None = None) -> NoReturn:
+        """Refuse: an operation is not one of its outputs."""
+        hint = f"; did you mean its output '{self.outputs[0].name}'?" if self.outputs else ""
+        raise TypeError(f"can't convert Operation '{self.name}' to Tensor{hint}")
+
+    def __copy__(self) -> Operation:
+        """Return itself: a graph has one object per operation."""
+        return self
+
+    def __str__(self) -> str:
+        return str(self.node_def)
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation '{self.name}' type={self.type}>"

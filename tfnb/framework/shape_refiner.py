@@ -1,0 +1,111 @@
+"""Runs an op's shape function on a new operation.
+
+Corresponds to TensorFlow's ShapeRefiner; inputs that are known constants are worked out by
+:mod:`tfnb.framework.static_evaluation`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core.node_text import node_text, shape_text, values_text
+from tfnb.core.shape_inference import InferenceContext, unchanged_shape
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.static_evaluation import constant_as_shape, evaluate_constant
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tfnb.core.dtypes import DType
+    from tfnb.framework.operation import Operation
+
+
+class OperationInferenceContext(InferenceContext):
+    """An operation, as its shape function sees it; answers are worked out when asked for."""
+
+    __slots__ = ("_asked_shapes", "_asked_values", "_operation")
+
+    def __init__(self, op: Operation) -> None:
+        inputs = op.inputs
+        self._operation = op
+        self.op_def = op.op_definition.op_def
+        self.attrs = op._attrs
+        self.inputs = [tensor._shape for tensor in inputs]
+        self.input_types = [tensor.dtype.base_dtype for tensor in inputs]
+        self.node_name = op.name
+        self.graph_def_version = op.graph._versions.producer
+        self.output_handle_data = {}
+        # What the shape function looked at, for its error message.
+        self._asked_values: dict[int, Any] = {}
+        self._asked_shapes: dict[int, TensorShape] = {}
+
+    @property
+    def num_outputs(self) -> int:
+        """How many output tensors the node has."""
+        return len(self._operation.outputs)
+
+    def constant_value(self, index: int) -> np.ndarray | None:
+        """The value of an input where it is known while building, else None."""
+        value = evaluate_constant(self._operation.inputs[index])
+        if value is not None:
+            self._asked_values[index] = value
+        return value
+
+    def constant_value_as_shape(self, index: int) -> TensorShape:
+        """An input's value read as a shape, with what is known of it."""
+        shape = constant_as_shape(self._operation.inputs[index])
+        self._asked_shapes[index] = shape
+        return shape
+
+    def input_handle_data(self, index: int) -> list[tuple[DType, TensorShape]] | None:
+        """(dtype, shape) of what a resource or variant input refers to, or None."""
+        return self._operation.inputs[index]._handle_data
+
+
+def infer_shapes(op: Operation) -> None:
+    """Sets the static shapes of an operation's outputs.
+
+    Raises:
+      ValueError: the inputs' shapes do not fit the op; names the node and the shapes.
+    """
+    function = op.op_definition.shape_function
+    outputs = op.outputs
+    if function is unchanged_shape:
+        outputs[0]._shape = op.inputs[0]._shape
+        return
+    if function is None:
+        return
+    context = OperationInferenceContext(op)
+    try:
+        shapes = function(context)
+    except ValueError as error:
+        raise ValueError(_text(str(error), op, context)) from error
+    if isinstance(shapes, TensorShape):
+        outputs[0]._shape = shapes
+    else:
+        for tensor, shape in zip(outputs, shapes, strict=True):
+            tensor._shape = shape
+    if context.output_handle_data:
+        for index, data in context.output_handle_data.items():
+            outputs[index]._handle_data = data
+
+
+def _text(message: str, op: Operation, context: OperationInferenceContext) -> str:
+    inputs = [tensor._as_node_def_input() for tensor in op.inputs]
+    inputs += [f"^{other.name}" for other in op._control_inputs]
+    node = node_text(op.name, op.type, dict(op._attrs.items()), inputs, op._device)
+    shapes = ", ".join(map(shape_text, context.inputs))
+    text = f"{message} for '{node}' with input shapes: {shapes}"
+    if context._asked_values:
+        values = ", ".join(
+            f"input[{index}] = <{values_text(value)}>"
+            for index, value in sorted(context._asked_values.items())
+        )
+        text += f" and with computed input tensors: {values}"
+    if context._asked_shapes:
+        partial = ", ".join(
+            f"input[{index}] = {shape_text(shape)}"
+            for index, shape in sorted(context._asked_shapes.items())
+        )
+        text += f" and with input tensors computed as partial shapes: {partial}"
+    return text + "."

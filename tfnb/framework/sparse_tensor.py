@@ -1,0 +1,181 @@
+"""Sparse tensors: three tensors that say which elements are there, what they are, and the shape of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tfnb.core import dtypes
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.constant_value import constant_value_as_shape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.default_session import SessionLike, session_for_eval
+from tfnb.framework.scopes import name_scope
+from tfnb.framework.tensor import Tensor, override_operator
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.operation import Operation
+
+EXPORTS = {
+    "tf": ["SparseTensor", "SparseTensorValue", "convert_to_tensor_or_sparse_tensor"],
+    "sparse": ["SparseTensor"],
+}
+
+
+class SparseTensorValue(NamedTuple):
+    """What fetching a :class:`SparseTensor` gives, and what may be fed for one."""
+
+    indices: Any
+    values: Any
+    dense_shape: Any
+
+
+class SparseTensor:
+    """Stands for ``dense`` of shape ``dense_shape`` with ``dense[indices[i]] = values[i]`` and zeros elsewhere."""
+
+    is_tensor_like = True
+
+    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+        """Convert and check the parts.
+
+        Args:
+          indices: int64, shape (number of elements, rank).
+          values: the elements, a vector.
+          dense_shape: int64, the shape of the whole.
+
+        Raises:
+          ValueError: the shapes of the parts do not fit.
+        """
+        with name_scope(None, "SparseTensor", [indices, values, dense_shape]):
+            self._indices = convert_to_tensor(indices, dtypes.int64, "indices")
+            self._values = convert_to_tensor(values, name="values")
+            self._dense_shape = convert_to_tensor(dense_shape, dtypes.int64, "dense_shape")
+            self._shape = constant_value_as_shape(self._dense_shape)
+        indices_shape = self._indices.get_shape().with_rank(2)
+        values_shape = self._values.get_shape().with_rank(1)
+        dense_shape_shape = self._dense_shape.get_shape().with_rank(1)
+        indices_shape[0].assert_is_compatible_with(values_shape[0])
+        indices_shape[1].assert_is_compatible_with(dense_shape_shape[0])
+
+    @classmethod
+    def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
+        """The sparse tensor for another one or for a value of one.
+
+        Raises:
+          TypeError: it is neither.
+        """
+        if not is_sparse(sparse_tensor_value):
+            raise TypeError(
+                f"Argument sparse_tensor_value={sparse_tensor_value} is neither a SparseTensor nor "
+                "SparseTensorValue."
+            )
+        value = sparse_tensor_value
+        return SparseTensor(value.indices, value.values, value.dense_shape)
+
+    @property
+    def indices(self) -> Tensor:
+        """Which elements there are, one row of indices for each."""
+        return self._indices
+
+    @property
+    def values(self) -> Tensor:
+        """The elements."""
+        return self._values
+
+    @property
+    def dense_shape(self) -> Tensor:
+        """The shape of the whole as a tensor."""
+        return self._dense_shape
+
+    def with_values(self, new_values: Any) -> SparseTensor:
+        """The same with other elements."""
+        return SparseTensor(self._indices, new_values, self._dense_shape)
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of the shape of the whole."""
+        return self._shape
+
+    def get_shape(self) -> TensorShape:
+        """What is known of the shape of the whole."""
+        return self._shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Adds what the caller knows of the shape of the whole.
+
+        Raises:
+          ValueError: it contradicts what was known.
+        """
+        self._shape = self._shape.merge_with(TensorShape(shape))
+
+    @property
+    def op(self) -> Operation:
+        """The operation that gives ``values``."""
+        return self._values.op
+
+    @property
+    def name(self) -> str:
+        """The name of ``values``."""
+        return self._values.name
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of ``values``."""
+        return self._values.dtype
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the parts."""
+        return self._indices.graph
+
+    def consumers(self) -> list[Operation]:
+        """The operations that take any of the parts."""
+        parts = (self._indices, self._values, self._dense_shape)
+        return list(dict.fromkeys(op for part in parts for op in part.consumers()))
+
+    def eval(self, feed_dict: Any = None, session: SessionLike | None = None) -> SparseTensorValue:
+        """Runs what is needed and gives the value; see ``Tensor.eval``."""
+        parts = [self._indices, self._values, self._dense_shape]
+        found = session_for_eval(self.graph, session).run(parts, feed_dict)
+        return SparseTensorValue(*found)
+
+    def __str__(self) -> str:
+        return (
+            f"SparseTensor(indices={self._indices}, values={self._values}, "
+            f"dense_shape={self._dense_shape})"
+        )
+
+    __repr__ = __str__
+
+    @staticmethod
+    def _override_operator(operator: str, function: Callable[..., Any]) -> None:
+        """Makes ``function`` the implementation of an operator of all sparse tensors."""
+        override_operator(SparseTensor, operator, function)
+
+
+def is_sparse(value: Any) -> bool:
+    """Whether a value is a sparse tensor or the value of one."""
+    return isinstance(value, (SparseTensor, SparseTensorValue))
+
+
+def convert_to_tensor_or_sparse_tensor(
+    value: Any, dtype: Any = None, name: str | None = None
+) -> Tensor | SparseTensor:
+    """``convert_to_tensor``, but sparse tensors and their values become sparse tensors.
+
+    Raises:
+      RuntimeError: a sparse tensor has another dtype than the one asked for.
+    """
+    if dtype is not None:
+        dtype = dtypes.as_dtype(dtype)
+    if isinstance(value, SparseTensorValue):
+        value = SparseTensor.from_value(value)
+    if not isinstance(value, SparseTensor):
+        return convert_to_tensor(value, dtype, name)
+    if dtype is not None and not dtype.is_compatible_with(value.dtype):
+        raise RuntimeError(
+            f"Sparse dtype mismatch. Requested: {dtype.name},  Actual: {value.dtype.name}"
+        )
+    return value
