@@ -75,5 +75,3 @@ def test_deep_chain_needs_no_deep_stack() -> None:
     )
     assert len(nodes_before([node(graph, f"n{count - 1}")])) == count + 1
     assert reverse_post_order(graph)[count].name == f"n{count - 1}"
-
-

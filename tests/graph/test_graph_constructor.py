@@ -137,7 +137,9 @@ def test_op_removed_before_the_producer_is_refused() -> None:
     """A graph older than the removal may still use it."""
     text = "a = TestSource\nb = TestGone(a)"
     assert names(graph_from_graph_def(small_graph_def(text, producer=8))) == ["a", "b"]
-    with pytest.raises(errors.UnimplementedError, match="TestGone is not available in GraphDef vers"):
+    with pytest.raises(
+        errors.UnimplementedError, match="TestGone is not available in GraphDef vers"
+    ):
         graph_from_graph_def(small_graph_def(text, producer=9))
 
 
