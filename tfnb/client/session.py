@@ -25,7 +25,7 @@ from tfnb.client.callable import CallableFromOptions, make_callable
 from tfnb.client.feeds import expand_feed_dict
 from tfnb.client.fetches import FetchMapper, structure_key
 from tfnb.client.session_errors import explain
-from tfnb.common_runtime import session_factory
+from tfnb.common_runtime import direct_session, session_factory
 from tfnb.core import errors
 from tfnb.framework import default_session, traceback_of_user
 from tfnb.framework.default_graph import get_default_graph
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from tfnb.framework.default_session import SessionLike
     from tfnb.framework.default_stack import StackController
     from tfnb.proto.graph_pb2 import GraphDef
+
+
+# Importing it registered the factory that serves this process.
+assert direct_session.DIRECT_SESSION_FACTORY is not None
 
 
 class DeviceAttributes:

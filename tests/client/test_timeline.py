@@ -1,0 +1,95 @@
+"""Chrome traces of recorded steps."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import tfnb as tf
+from tfnb.client.timeline import Timeline
+from tfnb.proto.step_stats_pb2 import StepStats
+
+
+def recorded(*nodes: tuple[str, str, int, int]) -> StepStats:
+    """Statistics of (device, label, start, duration in microseconds)."""
+    stats = StepStats()
+    devices: dict[str, Any] = {}
+    for device, label, start, duration in nodes:
+        if device not in devices:
+            devices[device] = stats.dev_stats.add(device=device)
+        devices[device].node_stats.add(
+            node_name=label.partition(" = ")[0],
+            timeline_label=label,
+            all_start_micros=start,
+            op_end_rel_micros=duration,
+            all_end_rel_micros=duration,
+        )
+    return stats
+
+
+def events_of(stats: StepStats, **arguments: Any) -> list[dict[str, Any]]:
+    """The trace's events."""
+    events: list[dict[str, Any]] = json.loads(
+        Timeline(stats).generate_chrome_trace_format(**arguments)
+    )["traceEvents"]
+    return events
+
+
+def test_each_device_is_a_process() -> None:
+    """Named like the device."""
+    events = events_of(recorded(("cpu", "a = Const()", 1, 2), ("gpu", "b = Const()", 1, 2)))
+    names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    assert names == {0: "cpu", 1: "gpu"}
+
+
+def test_nodes_are_events_with_their_inputs() -> None:
+    """Time, op and inputs come from the record."""
+    (event,) = (e for e in events_of(recorded(("d", "y = MatMul(x, w)", 10, 5))) if e["ph"] == "X")
+    assert (event["name"], event["ts"], event["dur"]) == ("MatMul", 10, 5)
+    assert event["args"] == {"name": "y", "op": "MatMul", "input0": "x", "input1": "w"}
+
+
+def test_nodes_that_overlap_get_lanes_of_their_own() -> None:
+    """And a lane is used again when it is free."""
+    events = events_of(
+        recorded(("d", "a = A()", 0, 10), ("d", "b = B()", 5, 10), ("d", "c = C()", 12, 1))
+    )
+    assert {e["name"]: e["tid"] for e in events if e["ph"] == "X"} == {"A": 0, "B": 1, "C": 0}
+
+
+def test_arrows_lead_to_consumers_in_other_lanes() -> None:
+    """From the end of one to the start of the other, where asked for."""
+    stats = recorded(("d", "a = A()", 0, 3), ("e", "b = B(a)", 5, 1))
+    start, end = (e for e in events_of(stats) if e.get("cat") == "DataFlow")
+    assert (start["ph"], start["pid"], start["ts"]) == ("s", 0, 3)
+    assert (end["ph"], end["pid"], end["ts"], end["id"]) == ("t", 1, 5, start["id"])
+    assert not [e for e in events_of(stats, show_dataflow=False) if e.get("cat") == "DataFlow"]
+
+
+def test_memory_is_a_counter() -> None:
+    """Bytes in use after each node."""
+    stats = recorded(("d", "a = A()", 0, 3))
+    stats.dev_stats[0].node_stats[0].memory.add(allocator_name="cpu", allocator_bytes_in_use=64)
+    (event,) = (e for e in events_of(stats, show_memory=True) if e["ph"] == "C")
+    assert (event["name"], event["args"], event["ts"]) == ("cpu", {"bytes": 64}, 3)
+
+
+def test_unknown_times_are_refused() -> None:
+    """The message lists what there is."""
+    with pytest.raises(ValueError, match="schedule, all, gpu"):
+        Timeline(StepStats()).generate_chrome_trace_format(op_time="cpu")
+
+
+def test_a_real_run_gives_a_trace() -> None:
+    """With every node that ran, in the order they ran."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [], name="x")
+        y = tf.negative(tf.square(x, name="squared"), name="y")
+        metadata = tf.RunMetadata()
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        sess.run(y, {x: 1.0}, options=options, run_metadata=metadata)
+    events = events_of(metadata.step_stats)
+    ran = [e["args"]["name"] for e in events if e["ph"] == "X"]
+    assert ran.index("squared") < ran.index("y")

@@ -1,0 +1,201 @@
+"""Recorded steps as Chrome traces, to be opened in chrome://tracing or Perfetto.
+
+``Timeline(run_metadata.step_stats)`` takes what a run with ``trace_level=FULL_TRACE`` recorded.
+Each device becomes a process; its nodes are spread over as few lanes as hold them without overlap,
+or over the threads they ran on. Arrows go from a node to the nodes that took its output, where the
+timeline labels name inputs; memory becomes a counter per device.
+
+Corresponds to TensorFlow's ``client/timeline.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tfnb.proto.step_stats_pb2 import NodeExecStats, StepStats
+
+Event = dict[str, Any]
+
+_LABEL = re.compile(r"(?P<name>.*?) = (?P<op>[^(\s]+)\((?P<inputs>.*)\)\s*$")
+
+
+class _Span(NamedTuple):
+    """One execution of one node."""
+
+    node: str
+    op: str
+    inputs: tuple[str, ...]
+    process: int
+    lane: int
+    start_us: float
+    end_us: float
+
+
+class Timeline:
+    """The trace of one step."""
+
+    def __init__(self, step_stats: StepStats, graph: Any = None) -> None:
+        """Make a timeline.
+
+        Args:
+            step_stats: From ``RunMetadata.step_stats``.
+            graph: Not used; TensorFlow takes one, too.
+        """
+        self._step_stats = step_stats
+
+    def generate_chrome_trace_format(
+        self, show_dataflow: bool = True, show_memory: bool = False, op_time: str = "schedule"
+    ) -> str:
+        """The trace as JSON text.
+
+        Args:
+            show_dataflow: Whether to draw arrows between nodes.
+            show_memory: Whether to show the bytes allocated by the outputs of nodes.
+            op_time: What counts as a node's time: ``schedule`` from being ready to its outputs
+                handed on, ``all`` likewise without the wait, ``gpu`` the kernel alone.
+
+        Raises:
+            ValueError: ``op_time`` is none of these.
+        """
+        if op_time not in _TIMES:
+            raise ValueError(f"op_time is one of {', '.join(_TIMES)}, not {op_time!r}")
+        events: list[Event] = []
+        spans: list[_Span] = []
+        for process, device in enumerate(self._step_stats.dev_stats):
+            events.append(_named("process", process, 0, device.device))
+            events += [
+                _named("thread", process, thread, name)
+                for thread, name in sorted(device.thread_names.items())
+            ]
+            spans += _spans(process, device.node_stats, op_time)
+        events += [_complete_event(span) for span in spans]
+        if show_dataflow:
+            events += _arrows(spans)
+        if show_memory:
+            for process, device in enumerate(self._step_stats.dev_stats):
+                events += _memory_events(process, device.node_stats)
+        return json.dumps({"traceEvents": events}, indent=4)
+
+
+def _start_of_schedule(stats: NodeExecStats) -> int:
+    return stats.scheduled_micros or stats.all_start_micros
+
+
+# What counts as a node's time -> (its start in microseconds, its end).
+_TIMES = {
+    "schedule": lambda s: (
+        _start_of_schedule(s),
+        _absolute(s, s.all_end_rel_nanos, s.all_end_rel_micros),
+    ),
+    "all": lambda s: (_absolute(s, 0, 0), _absolute(s, s.all_end_rel_nanos, s.all_end_rel_micros)),
+    "gpu": lambda s: (
+        _absolute(s, s.op_start_rel_nanos, s.op_start_rel_micros),
+        _absolute(s, s.op_end_rel_nanos, s.op_end_rel_micros),
+    ),
+}
+
+
+def _absolute(stats: NodeExecStats, rel_nanos: int, rel_micros: int) -> float:
+    """A moment in microseconds; to the nanosecond if that was recorded."""
+    if stats.all_start_nanos:
+        return (stats.all_start_nanos + (rel_nanos or rel_micros * 1000)) / 1000
+    return float(stats.all_start_micros + rel_micros)
+
+
+def _spans(process: int, node_stats: Iterable[NodeExecStats], op_time: str) -> Iterator[_Span]:
+    """The executions on one device, each in a lane where nothing else runs at the time."""
+    lane_ends: list[float] = []
+    timed = sorted(
+        ((*_TIMES[op_time](stats), stats) for stats in node_stats), key=lambda item: item[0]
+    )
+    for start, end, stats in timed:
+        if stats.thread_id:
+            lane = stats.thread_id
+        else:
+            lane = next((i for i, free in enumerate(lane_ends) if free <= start), len(lane_ends))
+            lane_ends[lane : lane + 1] = [end]
+        name, op, inputs = _parsed_label(stats)
+        yield _Span(name, op, inputs, process, lane, start, end)
+
+
+def _parsed_label(stats: NodeExecStats) -> tuple[str, str, tuple[str, ...]]:
+    """Node, op and inputs of a label like ``y = MatMul(x, w)``.
+
+    A label of another form, as transfers have, counts as the name of an op.
+    """
+    match = _LABEL.match(stats.timeline_label)
+    if match is None:
+        return stats.node_name, stats.timeline_label or stats.node_name, ()
+    inputs = tuple(i.strip() for i in match["inputs"].split(",") if i.strip())
+    return stats.node_name or match["name"], match["op"], inputs
+
+
+def _named(kind: str, process: int, thread: int, name: str) -> Event:
+    event: Event = {"name": f"{kind}_name", "ph": "M", "pid": process, "args": {"name": name}}
+    if kind == "thread":
+        event["tid"] = thread
+    return event
+
+
+def _complete_event(span: _Span) -> Event:
+    arguments = {f"input{i}": name for i, name in enumerate(span.inputs)}
+    return {
+        "name": span.op,
+        "cat": "Op",
+        "ph": "X",
+        "pid": span.process,
+        "tid": span.lane,
+        "ts": span.start_us,
+        "dur": max(span.end_us - span.start_us, 0),
+        "args": {"name": span.node, "op": span.op, **arguments},
+    }
+
+
+def _arrows(spans: list[_Span]) -> Iterator[Event]:
+    """From each node to those that took its outputs: its latest execution that had ended."""
+    by_node: dict[str, list[_Span]] = {}
+    for span in spans:
+        by_node.setdefault(span.node, []).append(span)
+    number = 0
+    for span in spans:
+        for name in span.inputs:
+            sources = by_node.get(name.lstrip("^").partition(":")[0], [])
+            ended = [source for source in sources if source.end_us <= span.start_us]
+            source = max(ended, key=lambda s: s.end_us, default=None)
+            if source is None or (source.process, source.lane) == (span.process, span.lane):
+                continue  # within a lane the order says it
+            for phase, end, at in (("s", source, source.end_us), ("t", span, span.start_us)):
+                yield {
+                    "name": name,
+                    "cat": "DataFlow",
+                    "ph": phase,
+                    "id": number,
+                    "pid": end.process,
+                    "tid": end.lane,
+                    "ts": at,
+                }
+            number += 1
+
+
+def _memory_events(process: int, node_stats: Iterable[NodeExecStats]) -> Iterator[Event]:
+    """A counter per allocator: bytes in use after each node that allocated there."""
+    records = [
+        (_absolute(stats, stats.all_end_rel_nanos, stats.all_end_rel_micros), memory)
+        for stats in node_stats
+        for memory in stats.memory
+    ]
+    for at, memory in sorted(records, key=lambda record: record[0]):
+        yield {
+            "name": memory.allocator_name or "allocated",
+            "cat": "Memory",
+            "ph": "C",
+            "pid": process,
+            "tid": 0,
+            "ts": at,
+            "args": {"bytes": memory.allocator_bytes_in_use or memory.live_bytes},
+        }
