@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.versions import GRAPH_DEF_VERSION
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +33,7 @@ class InferenceContext:
       inputs: the shape of every input tensor, flat.
       input_types: the dtype of every input tensor.
       attrs: the node's attributes as Python values (strings are bytes).
+      graph_def_version: the version of the oldest writer of the graph; some ops meant something else once.
     """
 
     __slots__ = (
@@ -39,6 +41,7 @@ class InferenceContext:
         "_constant_value",
         "_input_handle_data",
         "attrs",
+        "graph_def_version",
         "input_types",
         "inputs",
         "node_name",
@@ -57,12 +60,14 @@ class InferenceContext:
         constant_value: Callable[[int], np.ndarray | None] | None = None,
         constant_value_as_shape: Callable[[int], TensorShape] | None = None,
         input_handle_data: Callable[[int], type_of_handle_data | None] | None = None,
+        graph_def_version: int = GRAPH_DEF_VERSION,
     ) -> None:
         self.op_def = op_def
         self.attrs = attrs
         self.inputs = inputs
         self.input_types = input_types
         self.node_name = node_name
+        self.graph_def_version = graph_def_version
         self._constant_value = constant_value
         self._constant_as_shape = constant_value_as_shape
         self._input_handle_data = input_handle_data
