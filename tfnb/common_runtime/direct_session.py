@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.common_runtime import session_factory
+from tfnb.common_runtime import session_factory, session_settings
 from tfnb.common_runtime.callables import Callables
 from tfnb.common_runtime.device_mgr import DeviceMgr, make_local_devices
 from tfnb.common_runtime.executor import ExecutorState, drive, run_schedule
@@ -69,6 +69,8 @@ class DirectSession:
         self._state = GraphExecutionState(device_mgr, options.config)
         self._was_created = False
         self._closed = False
+        self._finalized = False
+        self._metadata_key = session_settings.claim_metadata(options.config)
         self._executors: dict[type_of_signature, ExecutorsAndKeys] = {}
         self._kernels: dict[str, OpKernel] = {}  # stateful ones; guarded by self._lock
         self._active: set[RunState] = set()
@@ -105,7 +107,12 @@ class DirectSession:
           InvalidArgumentError: a node is malformed or was sent before; nothing is added then.
         """
         self._check_open()
+        self._check_not_finalized()
         with self._lock:
+            if self._was_created and self._config.experimental.optimize_for_static_graph:
+                raise errors.failed_precondition(
+                    "Extending the graph is not supported when `optimize_for_static_graph` is true."
+                )
             self._state.extend(graph_def)
             self._was_created = True
 
@@ -152,6 +159,7 @@ class DirectSession:
         found = self._executors.get(signature)
         if found is not None:
             return found
+        self._check_not_finalized()
         # The slow path: the same names in another order, or twice, share one set of executors.
         canonical = (
             _sorted(feeds, "feed"),
@@ -197,8 +205,17 @@ class DirectSession:
             args = [feed_values[position] for position in prepared.feed_order]
         hooks, recorder, timeout_ms = self.step_events.hooks, None, self._timeout_ms
         if run_options is not None:
+            session_settings.check_thread_pool(self._config, run_options.inter_op_thread_pool)
             if run_options.timeout_in_ms > 0:
                 timeout_ms = run_options.timeout_in_ms
+            if (
+                run_options.output_partition_graphs
+                and self._config.experimental.disable_output_partition_graphs
+            ):
+                raise errors.invalid_argument(
+                    "RunOptions.output_partition_graphs() is not supported when "
+                    "disable_output_partition_graphs is true."
+                )
             if run_metadata is not None:
                 recorder = RunRecorder(run_options, run_metadata, executors)
                 hooks = recorder.hooks(hooks)
@@ -271,7 +288,18 @@ class DirectSession:
     def make_callable(self, options: config_pb2.CallableOptions) -> int:
         """Prepares a signature under a handle."""
         self._check_open()
+        self._check_not_finalized()
+        if not self._was_created:
+            raise errors.invalid_argument(
+                "Session was not created with a graph before MakeCallable()!"
+            )
         return self._callables.make(options)
+
+    def finalize(self) -> None:
+        """Refuses new signatures, callables and nodes from now on; what was made keeps running."""
+        self._check_open()
+        self._check_not_finalized()
+        self._finalized = True
 
     def run_callable(
         self,
@@ -353,12 +381,17 @@ class DirectSession:
             run_state.abort(error)
             run_state.wake.set()
         DIRECT_SESSION_FACTORY.forget(self)
+        session_settings.release(self._metadata_key)
         if not self._active:
             self._device_mgr.close()
 
     def _check_open(self) -> None:
         if self._closed:
             raise errors.cancelled("Session has been closed.")
+
+    def _check_not_finalized(self) -> None:
+        if self._finalized:
+            raise errors.failed_precondition("Session has been finalized.")
 
     # -- making executors
     # ----------------------------------------------------------------------------
@@ -383,6 +416,7 @@ class DirectSession:
             use_function_convention=not is_partial_run,
             connections=connections,
         )
+        session_settings.check_executor_type(self._config, client_graph.graph)
         partitions = partition(client_graph.graph, self._device_mgr.devices, self._edge_names)
         items = []
         for device_name, graph in partitions.items():
@@ -481,6 +515,7 @@ class DirectSessionFactory:
     def new_session(self, options: SessionOptions) -> DirectSession:
         """A session with devices of its own."""
         config = options.config
+        session_settings.declare_thread_pools(config)
         devices = make_local_devices(
             dict(config.device_count), config.gpu_options.visible_device_list
         )

@@ -56,9 +56,12 @@ class RunRecorder:
         run_options: config_pb2.RunOptions,
         run_metadata: config_pb2.RunMetadata,
         executors: Executors,
+        session_metadata: config_pb2.SessionMetadata | None = None,
     ) -> None:
         run_metadata.Clear()
         self._metadata = run_metadata
+        if session_metadata is not None:
+            run_metadata.session_metadata.CopyFrom(session_metadata)
         self._executors = executors
         self._events = StepEvents()
         self._collector: StepStatsCollector | None = None

@@ -1,0 +1,115 @@
+"""What a session's configuration asks for, checked before the session exists and before a step runs.
+
+The calling thread drives a step, so thread pools are names to be checked and nothing more: an index
+out of range or a global pool declared twice with different sizes is the same error as in
+TensorFlow.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from tfnb.core import errors
+
+if TYPE_CHECKING:
+    from tfnb.graph.graph import Graph
+    from tfnb.proto import config_pb2
+
+EXECUTOR_TYPES = ("DEFAULT", "SINGLE_THREADED_EXECUTOR")
+
+_lock = threading.Lock()
+_global_pools: dict[str, int] = {}  # guarded by _lock
+_live_metadata: set[tuple[str, int]] = set()  # guarded by _lock
+
+
+def declare_thread_pools(config: config_pb2.ConfigProto) -> None:
+    """Makes the named global pools of a configuration known.
+
+    Raises:
+      InvalidArgumentError: a pool of that name exists with another number of threads.
+    """
+    with _lock:
+        for pool in config.session_inter_op_thread_pool:
+            if not pool.global_name:
+                continue
+            known = _global_pools.setdefault(pool.global_name, pool.num_threads)
+            if known != pool.num_threads:
+                raise errors.invalid_argument(
+                    f"The global thread pool '{pool.global_name}' was configured previously with "
+                    f"num_threads={known}; cannot re-configure with "
+                    f"num_threads={pool.num_threads}"
+                )
+
+
+def check_thread_pool(config: config_pb2.ConfigProto, index: int) -> None:
+    """Checks ``RunOptions.inter_op_thread_pool``: -1 (the caller's thread) or a pool's position.
+
+    Raises:
+      InvalidArgumentError: there is no such pool.
+    """
+    if not -1 <= index < max(1, len(config.session_inter_op_thread_pool)):
+        raise errors.invalid_argument(f"Invalid inter_op_thread_pool: {index}")
+
+
+def claim_metadata(config: config_pb2.ConfigProto) -> tuple[str, int] | None:
+    """Takes the session's name and version, if it has any; give them back with :func:`release`.
+
+    Raises:
+      InvalidArgumentError: a live session has the same, or the version is negative.
+    """
+    if not config.experimental.HasField("session_metadata"):
+        return None
+    metadata = config.experimental.session_metadata
+    if metadata.version < 0:
+        raise errors.invalid_argument(
+            f"Session version shouldn't be negative: {metadata.name}:{metadata.version}"
+        )
+    key = (metadata.name, metadata.version)
+    with _lock:
+        if key in _live_metadata:
+            raise errors.invalid_argument(
+                "A session with the same name and version has already been created: "
+                f"{metadata.name}:{metadata.version}"
+            )
+        _live_metadata.add(key)
+    return key
+
+
+def release(key: tuple[str, int] | None) -> None:
+    """Gives a session's name and version back."""
+    if key is not None:
+        with _lock:
+            _live_metadata.discard(key)
+
+
+def check_executor_type(config: config_pb2.ConfigProto, graph: Graph) -> None:
+    """Checks that the executor asked for exists and can run the graph.
+
+    Raises:
+      NotFoundError: no executor has this name; lists those there are.
+      FailedPreconditionError: the single-threaded executor is to run control flow.
+    """
+    wanted = config.experimental.executor_type
+    if not wanted or wanted == "DEFAULT":
+        return
+    if wanted not in EXECUTOR_TYPES:
+        raise errors.not_found(
+            f"No executor factory registered for the given executor type: {wanted} factory "
+            f"candidates are {{{', '.join(EXECUTOR_TYPES)}}}."
+        )
+    for node in graph.op_nodes():
+        for found, what in (
+            (node.is_switch, "switch"),
+            (node.is_merge, "merge"),
+            (node.is_enter, "enter"),
+            (node.is_exit, "exit"),
+            (node.is_next_iteration, "next iteration"),
+            (node.is_send, "send"),
+            (node.is_recv, "recv"),
+        ):
+            if found:
+                raise errors.failed_precondition(
+                    f"Single-threaded executor does not support {what} op, but saw node "
+                    f"{node.name}."
+                )
