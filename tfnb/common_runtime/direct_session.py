@@ -217,7 +217,7 @@ class DirectSession:
                     "disable_output_partition_graphs is true."
                 )
             if run_metadata is not None:
-                recorder = RunRecorder(run_options, run_metadata, executors)
+                recorder = RunRecorder(run_options, run_metadata, executors, self._session_metadata)
                 hooks = recorder.hooks(hooks)
         call_frame = CallFrame(args, len(executors.fetches))
         run_state = RunState(call_frame, hooks, needs_wake=executors.has_async)
@@ -332,6 +332,11 @@ class DirectSession:
         """Feeds and fetches a part of a step."""
         self._check_open()
         return self._partial_runs.run(handle, feeds, fetches)
+
+    @property
+    def _session_metadata(self) -> config_pb2.SessionMetadata | None:
+        experimental = self._config.experimental
+        return experimental.session_metadata if self._metadata_key is not None else None
 
     # -- devices, life
     # -------------------------------------------------------------------------------

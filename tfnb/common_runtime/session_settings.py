@@ -1,4 +1,4 @@
-"""What a session's configuration asks for, checked before the session exists and before a step runs.
+"""What a session's configuration asks for, checked before the session exists or a step runs.
 
 The calling thread drives a step, so thread pools are names to be checked and nothing more: an index
 out of range or a global pool declared twice with different sizes is the same error as in
