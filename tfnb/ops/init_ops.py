@@ -1,0 +1,1 @@
+"""Initializers: callables that make a variable's first value."""

@@ -1,0 +1,1 @@
+"""tf.train: optimizers, learning rates, averages, the global step."""
