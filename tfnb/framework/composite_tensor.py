@@ -1,0 +1,119 @@
+"""Values that stand for several tensors: SparseTensor and IndexedSlices, apart and together.
+
+``nest`` with ``expand_composites`` and the loops and branches that carry such values are written on
+these functions. The order of the parts is TensorFlow's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core.tensor_shape import TensorShape, unknown_shape
+from tfnb.framework.indexed_slices import IndexedSlices
+from tfnb.framework.sparse_tensor import SparseTensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.framework.tensor import Tensor
+
+
+def is_composite(value: Any) -> bool:
+    """Whether a value stands for several tensors."""
+    return isinstance(value, (SparseTensor, IndexedSlices))
+
+
+def components(value: Any) -> list[Tensor]:
+    """The tensors that a composite value stands for."""
+    if isinstance(value, SparseTensor):
+        return [value.indices, value.values, value.dense_shape]
+    assert isinstance(value, IndexedSlices)
+    parts = [value.values, value.indices]
+    return parts if value.dense_shape is None else [*parts, value.dense_shape]
+
+
+def with_components(like: Any, parts: Sequence[Any], dense_shape: TensorShape | None = None) -> Any:
+    """A composite value of the kind of ``like`` made of other tensors.
+
+    Args:
+      like: a SparseTensor or IndexedSlices.
+      parts: its tensors, in the order of :func:`components`.
+      dense_shape: what is known of the shape of the whole; without it, what ``like`` knows.
+    """
+    if isinstance(like, IndexedSlices):
+        return IndexedSlices(*parts)
+    sparse = SparseTensor(*parts)
+    sparse.set_shape(like.shape if dense_shape is None else dense_shape)
+    return sparse
+
+
+def are_compatible(first: Any, second: Any) -> bool:
+    """Whether two composite values are of one kind and have parts of the same types."""
+    return type(first) is type(second) and _part_types(first) == _part_types(second)
+
+
+def spec_text(value: Any) -> str:
+    """A composite value's kind, shape and types, for messages."""
+    if isinstance(value, SparseTensor):
+        return f"SparseTensorSpec({value.shape!r}, tf.{value.dtype.name})"
+    dense = "None" if value.dense_shape is None else f"tf.{value.dense_shape.dtype.name}"
+    return (
+        f"IndexedSlicesSpec({_whole_shape(value)!r}, tf.{value.dtype.name}, "
+        f"tf.{value.indices.dtype.name}, {dense}, {value.indices.get_shape()!r})"
+    )
+
+
+def component_shapes(value: Any, invariant: TensorShape | None = None) -> list[TensorShape]:
+    """What the shapes of a composite loop variable's parts are to be in every iteration.
+
+    Args:
+      value: a SparseTensor or IndexedSlices.
+      invariant: for a SparseTensor the shape of its ``dense_shape``, for IndexedSlices that of its
+        ``values``; without it, what ``value`` has.
+
+    Raises:
+      ValueError: the invariant has another rank than such a shape can have.
+    """
+    if isinstance(value, SparseTensor):
+        return _sparse_shapes(value.shape.rank if invariant is None else _rank_of(invariant))
+    if invariant is None:
+        whole, indices = _whole_shape(value), value.indices.get_shape()
+    else:
+        whole = TensorShape([None]).concatenate(invariant[1:])
+        indices = TensorShape(invariant[:1])
+    indices = indices.with_rank(1)
+    rest = TensorShape(whole[1:]) if whole.rank is not None else TensorShape(None)
+    shapes = [indices.concatenate(rest), indices]
+    return shapes if value.dense_shape is None else [*shapes, TensorShape([whole.rank])]
+
+
+def _whole_shape(value: IndexedSlices) -> TensorShape:
+    rest = TensorShape(value.values.get_shape()[1:])
+    return value.shape.merge_with(TensorShape([None]).concatenate(rest))
+
+
+def _rank_of(invariant: TensorShape) -> int | None:
+    dims = invariant.dim_values
+    if dims is None:
+        return None
+    if len(dims) != 1:
+        raise ValueError(
+            f"Expected a shape with 1 dimension. Obtained: {invariant} which has {len(dims)} "
+            "dimensions."
+        )
+    return dims[0]
+
+
+def _sparse_shapes(rank: int | None) -> list[TensorShape]:
+    return [TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])]
+
+
+def invariant_shape(value: Any, invariant: TensorShape) -> TensorShape | None:
+    """What is known of the shape of the whole under an invariant."""
+    if isinstance(value, SparseTensor):
+        return unknown_shape(_rank_of(invariant))
+    return None
+
+
+def _part_types(value: Any) -> list[Any]:
+    return [part.dtype.base_dtype for part in components(value)]
