@@ -195,20 +195,6 @@ class _Partitioner:
             return True
         return not edge.is_control and input_on_host(edge.dst, edge.dst_input)
 
-    def _uses_host_send(self, edge: Edge) -> bool:
-        return (
-            not edge.is_control
-            and self.by_name[edge.src.assigned_device].device_type != "CPU"
-            and output_on_host(edge.src, edge.src_output)
-        )
-
-    def _uses_host_recv(self, edge: Edge) -> bool:
-        return (
-            not edge.is_control
-            and self.by_name[edge.dst.assigned_device].device_type != "CPU"
-            and input_on_host(edge.dst, edge.dst_input)
-        )
-
     def _add_pair(self, edge: Edge) -> tuple[Node, Node, Node]:
         """Makes Send and Recv for an edge: the node that has the tensor there, Recv, Send."""
         src, dst = edge.src, edge.dst
@@ -216,7 +202,10 @@ class _Partitioner:
         if edge.is_control:
             dtype: DType = dtypes.float32
             send_from, output = self._add_dummy(src), 0
+            from_host = to_host = False
         else:
+            from_host = output_on_host(src, edge.src_output)
+            to_host = input_on_host(dst, edge.dst_input)
             dtype = dst.input_types[edge.dst_input].base_dtype
             send_from, output = self.twin[src], edge.src_output
         attrs: dict[str, Any] = {
@@ -230,7 +219,7 @@ class _Partitioner:
         }
         send = src_part.add_node(
             self._new_name(src.name),
-            "_HostSend" if self._uses_host_send(edge) else "_Send",
+            "_HostSend" if from_host else "_Send",
             {"T": dtype, **attrs},
             assigned_device=src.assigned_device,
             original_names=(src.name,),
@@ -238,7 +227,7 @@ class _Partitioner:
         src_part.add_edge(send_from, output, send, 0)
         recv = dst_part.add_node(
             self._new_name(src.name),
-            "_HostRecv" if self._uses_host_recv(edge) else "_Recv",
+            "_HostRecv" if to_host else "_Recv",
             {"tensor_type": dtype, **attrs},
             assigned_device=dst.assigned_device,
             original_names=(src.name,),
