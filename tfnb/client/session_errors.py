@@ -49,6 +49,7 @@ def explain(error: OpError, graph: Graph, plan: CallPlan | None) -> OpError:
     explained.error_code = error.error_code
     explained.experimental_payloads = error.experimental_payloads
     explained.node_name = name
+    explained.names_creation = True
     for note in getattr(error, "__notes__", ()):
         explained.add_note(note)
     explained.__cause__ = error.__cause__
@@ -76,7 +77,15 @@ def _definition(op: Operation | None) -> str:
     if site is None:
         return f" ({op.type})"
     text = f": {site.text}" if site.text else ""
-    return f" ({op.type}), defined at {site}{text}"
+    return f" ({op.type}), defined at {site}{_caller(op)}{text}"
+
+
+def _caller(op: Operation) -> str:
+    """Where a library function that made the op was called from; nothing in a notebook cell."""
+    site, frames = op.creation_site, op.traceback
+    if site is None or site.cell is not None or len(frames) < 2:
+        return ""
+    return f", called from {frames[-2].filename}:{frames[-2].lineno}"
 
 
 def _advice(error: OpError, op: Operation | None, plan: CallPlan | None) -> list[str]:

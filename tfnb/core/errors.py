@@ -71,6 +71,7 @@ class OpError(Exception):
         error_code: One of this module's integer codes.
         experimental_payloads: Details as a mapping of bytes or strings.
         node_name: The name of the failing node, filled in by the executor.
+        names_creation: Whether the message itself says where ``op`` was made.
     """
 
     def __init__(
@@ -89,11 +90,12 @@ class OpError(Exception):
         self.error_code = error_code
         self.experimental_payloads: Mapping[Any, Any] = args[0] if args else {}
         self.node_name: str | None = None
+        self.names_creation = False
 
     def __str__(self) -> str:
-        """Return the message, followed by where the op was made if that is known."""
+        """Return the message, followed by where the op was made unless the message says so."""
         op = self.op
-        if op is None:
+        if op is None or self.names_creation:
             return str(self.message)
         parts = [f"{self.message}\n\nOriginal stack trace for {op.name!r}:\n"]
         parts += traceback.format_list(op.traceback or [])
