@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.client import partial_run
@@ -43,6 +44,14 @@ if TYPE_CHECKING:
 
 # Importing it registered the factory that serves this process.
 assert direct_session.DIRECT_SESSION_FACTORY is not None
+
+
+_live_sessions: weakref.WeakSet[BaseSession] = weakref.WeakSet()
+
+
+def live_sessions() -> list[BaseSession]:
+    """The sessions that are open, in no particular order."""
+    return [session for session in _live_sessions.copy() if not session._closed]
 
 
 class DeviceAttributes:
@@ -118,6 +127,7 @@ class BaseSession:
             session_factory.SessionOptions(self._target, self._config)
         )
         self._closed = False
+        _live_sessions.add(self)
 
     # -- what it is --------------------------------------------------------------------------------
 
