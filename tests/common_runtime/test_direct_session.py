@@ -1,0 +1,384 @@
+"""The native session: graphs, signatures, callables, partial runs, time-outs, closing."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from tests.common_runtime.graph_defs import binary, const, graph_def, node, placeholder, session
+from tfnb.common_runtime.session_factory import SessionOptions, new_session
+from tfnb.core import dtypes, errors
+from tfnb.core.step_events import StepObserver
+from tfnb.proto import config_pb2
+
+F = np.float32
+
+
+def adding_session(**fields):
+    """p + 1 under the name s; p is a placeholder."""
+    return session(placeholder("p"), const("one", 1.0), binary("s", "Add", "p", "one"), **fields)
+
+
+def endless_loop():
+    """while True: the Enter's value goes round and round."""
+    frame = {"T": dtypes.float32, "frame_name": b"f", "parallel_iterations": 1}
+    return (
+        const("x", 1.0),
+        const("go", True, dtypes.bool),
+        node("enter", "Enter", "x", is_constant=False, **frame),
+        node(
+            "flag", "Enter", "go", T=dtypes.bool, frame_name=b"f", is_constant=True,
+            parallel_iterations=1,
+        ),
+        node("merge", "Merge", "enter", "next", T=dtypes.float32, N=2),
+        node("cond", "LoopCond", "flag"),
+        node("switch", "Switch", "merge", "cond", T=dtypes.float32),
+        node("next", "NextIteration", "switch:1", T=dtypes.float32),
+        node("exit", "Exit", "switch", T=dtypes.float32),
+    )  # fmt: skip
+
+
+class Started(StepObserver):
+    """Tells when a step has begun to go round."""
+
+    def __init__(self) -> None:
+        self.event = threading.Event()
+
+    def iteration_started(self, step_id, partition, frame_id, iteration, t_ns):
+        """Fires in the third iteration."""
+        if iteration == 3:
+            self.event.set()
+
+
+def test_a_graph_may_be_set_once():
+    """A second create fails, the first graph stays usable."""
+    native = adding_session()
+    with pytest.raises(errors.AlreadyExistsError, match="A Graph has already been created"):
+        native.create(graph_def(const("other", 1.0)))
+    assert native.run({"p:0": F(1)}, ["s:0"], []) == [2.0]
+
+
+def test_creating_an_empty_graph_is_nothing():
+    """A later run says that there is no graph; a real graph may still come."""
+    native = new_session(SessionOptions())
+    native.create(graph_def())
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"not created with a graph before Run\(\)!"
+    ):
+        native.run({}, ["c:0"], [])
+    with pytest.raises(errors.InvalidArgumentError, match=r"before PRunSetup\(\)!"):
+        native.partial_run_setup([], ["c:0"], [])
+    with pytest.raises(errors.InvalidArgumentError, match=r"before MakeCallable\(\)!"):
+        native.make_callable(config_pb2.CallableOptions(fetch=["c:0"]))
+    native.create(graph_def(const("c", 3.0)))
+    assert native.run({}, ["c:0"], []) == [3.0]
+
+
+def test_closing_twice_is_once_and_ends_everything():
+    """After close every call says so."""
+    native = adding_session()
+    handle = native.make_callable(config_pb2.CallableOptions(feed=["p:0"], fetch=["s:0"]))
+    native.close()
+    native.close()
+    for call in (
+        lambda: native.run({"p:0": F(1)}, ["s:0"], []),
+        lambda: native.run_callable(handle, [F(1)]),
+        lambda: native.extend(graph_def(const("c", 1.0))),
+        lambda: native.partial_run("h", {}, []),
+    ):
+        with pytest.raises(errors.CancelledError, match=r"Session has been closed\."):
+            call()
+
+
+def test_feeds_and_fetches_may_come_in_any_order_and_fetches_twice():
+    """Order variants share one set of executors."""
+    native = session(placeholder("a"), placeholder("b"), binary("d", "Sub", "a", "b"))
+    a, b = F(5), F(3)
+    assert [*native.run({"a:0": a, "b:0": b}, ["d:0"], []), a] == [2.0, 5.0]
+    assert native.run({"b:0": b, "a:0": a}, ["d:0", "d:0"], []) == [2.0, 2.0]
+    one = native.prepare(("a:0", "b:0"), ("d:0",), ())
+    other = native.prepare(("b:0", "a:0"), ("d:0",), ())
+    assert one.executors is other.executors
+
+
+def test_a_fetched_array_is_fresh_and_writable():
+    """Writing to a result changes neither a constant, nor a feed, nor the next result."""
+    native = session(const("c", [1.0, 2.0]), placeholder("p"), node("i", "Identity", "p", T=1))
+    fed = np.array([3, 4], F)
+    constant, passed = native.run({"p:0": fed}, ["c:0", "i:0"], [])
+    constant += 10
+    passed += 10
+    assert fed.tolist() == [3, 4]
+    again, _ = native.run({"p:0": fed}, ["c:0", "i:0"], [])
+    assert again.tolist() == [1, 2]
+
+
+def test_extending_adds_nodes_and_leaves_executors_alone():
+    """New nodes may use old ones; a known name or another version is refused."""
+    native = adding_session()
+    before = native.prepare(("p:0",), ("s:0",), ())
+    native.extend(graph_def(binary("t", "Mul", "s", "s")))
+    assert native.run({"p:0": F(2)}, ["t:0"], []) == [9.0]
+    assert native.prepare(("p:0",), ("s:0",), ()) is before
+    with pytest.raises(errors.InvalidArgumentError, match="created by a previous call"):
+        native.extend(graph_def(const("s", 1.0)))
+    newer = graph_def(const("n", 1.0))
+    newer.versions.producer = 28
+    with pytest.raises(errors.InvalidArgumentError, match="Can't extend GraphDef at version"):
+        native.extend(newer)
+    assert native.run({"p:0": F(2)}, ["s:0"], []) == [3.0]
+
+
+@pytest.mark.parametrize(
+    ("feeds", "fetches", "targets", "error", "message"),
+    [
+        ({}, [], [], errors.InvalidArgumentError, "at least one target"),
+        ({"q:0": F(1)}, ["s:0"], [], errors.NotFoundError, "unable to find feed output"),
+        ({}, ["nope:0"], [], errors.NotFoundError, "not found"),
+        ({}, [], ["nope"], errors.NotFoundError, "Some target nodes not found"),
+        ({}, ["s:4"], [], errors.InvalidArgumentError, "output index too large"),
+        ({"p:0": F(1), "p": F(1)}, ["s:0"], [], errors.InvalidArgumentError, "fed more than once"),
+        ({"s:0": F(1)}, ["s:0"], [], errors.InvalidArgumentError, "both fed and fetched"),
+    ],
+)
+def test_a_signature_that_does_not_fit_is_refused(feeds, fetches, targets, error, message):
+    """TensorFlow's class and words; the session works afterwards."""
+    native = adding_session()
+    with pytest.raises(error, match=message):
+        native.run(feeds, fetches, targets)
+    assert native.run({"p:0": F(1)}, ["s:0"], []) == [2.0]
+
+
+def test_a_missing_feed_fails_in_the_placeholder():
+    """The error names the node."""
+    with pytest.raises(errors.InvalidArgumentError, match="You must feed a value") as caught:
+        adding_session().run({}, ["s:0"], [])
+    assert caught.value.node_name == "p"
+
+
+def test_a_dead_fetch_is_an_error_and_a_dead_target_is_none():
+    """x -> Switch(False): its true side."""
+    native = session(
+        const("x", 1.0),
+        const("no", False, dtypes.bool),
+        node("switch", "Switch", "x", "no", T=dtypes.float32),
+        node("after", "Identity", "switch:1", T=dtypes.float32),
+    )
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"Retval\[0\] does not have value: 'after:0' is dead"
+    ):
+        native.run({}, ["after:0"], [])
+    assert native.run({}, [], ["after"]) == []
+
+
+def test_a_callable_takes_its_feeds_in_order():
+    """Counts are checked, released and unknown handles told apart."""
+    native = session(placeholder("a"), placeholder("b"), binary("d", "Sub", "a", "b"))
+    handle = native.make_callable(config_pb2.CallableOptions(feed=["b:0", "a:0"], fetch=["d:0"]))
+    assert native.run_callable(handle, [F(3), F(5)]) == [2.0]
+    with pytest.raises(errors.InvalidArgumentError, match="Expected 2 feed tensors, but got 1"):
+        native.run_callable(handle, [F(3)])
+    native.release_callable(handle)
+    with pytest.raises(errors.InvalidArgumentError, match="after handle was released"):
+        native.run_callable(handle, [F(3), F(5)])
+    with pytest.raises(errors.InvalidArgumentError, match="No such callable handle"):
+        native.run_callable(handle + 5, [])
+
+
+def test_a_callable_can_splice_one_tensor_for_another():
+    """d = a - b with a taken from b's place; a cycle is refused."""
+    native = session(const("a", 5.0), const("b", 3.0), binary("d", "Sub", "a", "b"))
+    options = config_pb2.CallableOptions(fetch=["d:0"])
+    options.tensor_connection.add(from_tensor="b:0", to_tensor="a:0")
+    assert native.run_callable(native.make_callable(options), []) == [0.0]
+    cycle = config_pb2.CallableOptions(fetch=["d:0"])
+    cycle.tensor_connection.add(from_tensor="d:0", to_tensor="a:0")
+    with pytest.raises(errors.InvalidArgumentError, match="would create a cycle"):
+        native.make_callable(cycle)
+
+
+def test_a_step_that_takes_too_long_ends_with_the_deadline():
+    """RunOptions.timeout_in_ms really ends an endless loop; the session works on."""
+    native = session(*endless_loop())
+    with pytest.raises(errors.DeadlineExceededError, match="Timed out waiting for notification"):
+        native.run({}, ["exit:0"], [], config_pb2.RunOptions(timeout_in_ms=30))
+    assert native.run({}, ["x:0"], []) == [1.0]
+
+
+def test_the_sessions_own_time_out_holds_for_every_run():
+    """ConfigProto.operation_timeout_in_ms."""
+    native = session(*endless_loop(), operation_timeout_in_ms=30)
+    with pytest.raises(errors.DeadlineExceededError, match="Timed out"):
+        native.run({}, ["exit:0"], [])
+
+
+def test_close_ends_a_step_that_runs_in_another_thread():
+    """The runner gets the closed error."""
+    native, started, caught = session(*endless_loop()), Started(), []
+    native.step_events.add(started)
+
+    def run() -> None:
+        try:
+            native.run({}, ["exit:0"], [])
+        except errors.OpError as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert started.event.wait(30)
+    native.close()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert [errors.CancelledError] == [type(error) for error in caught]
+
+
+def test_many_threads_run_one_session_without_mixing_results():
+    """Same and different signatures at once."""
+    native = session(
+        placeholder("p"),
+        const("one", 1.0),
+        binary("s", "Add", "p", "one"),
+        binary("m", "Mul", "p", "p"),
+    )
+    wrong = []
+
+    def work(base: int) -> None:
+        for i in range(50):
+            value = F(base * 100 + i)
+            if native.run({"p:0": value}, ["s:0", "m:0"][i % 2 : i % 2 + 1], []) != [
+                value * value if i % 2 else value + 1
+            ]:
+                wrong.append((base, i))
+
+    threads = [threading.Thread(target=work, args=(base,)) for base in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def partial_session():
+    """x = a + 1; y = x * b."""
+    return session(
+        placeholder("a"),
+        placeholder("b"),
+        const("one", 1.0),
+        binary("x", "Add", "a", "one"),
+        binary("y", "Mul", "x", "b"),
+    )
+
+
+def test_a_partial_run_is_fed_and_fetched_piece_by_piece():
+    """Feed a, fetch x, feed b, fetch y; then the handle has ended."""
+    native = partial_session()
+    handle = native.partial_run_setup(["a:0", "b:0"], ["x:0", "y:0"], [])
+    assert native.partial_run(handle, {"a:0": F(2)}, ["x:0"]) == [3.0]
+    assert native.partial_run(handle, {"b:0": F(5)}, []) == []
+    assert native.partial_run(handle, {}, ["y:0"]) == [15.0]
+    with pytest.raises(errors.InvalidArgumentError, match="Must run 'setup' before"):
+        native.partial_run(handle, {}, ["y:0"])
+
+
+@pytest.mark.parametrize(
+    ("feeds", "fetches", "message"),
+    [
+        ({"c:0": F(1)}, [], "The feed c:0 was not specified in partial_run_setup."),
+        ({"a:0": F(1)}, [], "The feed a:0 has already been fed."),
+        ({}, ["z:0"], "The fetch z:0 was not specified in partial_run_setup."),
+        ({}, ["x:0"], "The fetch x:0 has already been fetched."),
+        ({}, ["y:0"], "can't be computed from the feeds that have been fed so far"),
+    ],
+)
+def test_a_refused_part_leaves_the_partial_run_usable(feeds, fetches, message):
+    """Nothing was consumed by the refused call."""
+    native = partial_session()
+    handle = native.partial_run_setup(["a:0", "b:0"], ["x:0", "y:0"], [])
+    native.partial_run(handle, {"a:0": F(2)}, ["x:0"])
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        native.partial_run(handle, feeds, fetches)
+    assert native.partial_run(handle, {"b:0": F(5)}, ["y:0"]) == [15.0]
+
+
+def test_several_partial_runs_and_plain_runs_do_not_meet():
+    """Two handles and a run between their parts."""
+    native = partial_session()
+    setup = (["a:0", "b:0"], ["x:0", "y:0"], [])
+    first, second = native.partial_run_setup(*setup), native.partial_run_setup(*setup)
+    native.partial_run(first, {"a:0": F(1)}, [])
+    native.partial_run(second, {"a:0": F(10)}, [])
+    assert native.run({"a:0": F(5)}, ["x:0"], []) == [6.0]
+    assert native.partial_run(second, {"b:0": F(2)}, ["y:0"]) == [22.0]
+    assert native.partial_run(first, {"b:0": F(2)}, ["y:0"]) == [4.0]
+
+
+def test_run_metadata_holds_the_partition_graphs_and_when_nodes_ran():
+    """Asked for by RunOptions, overwritten by the next run."""
+    native, metadata = adding_session(), config_pb2.RunMetadata()
+    options = config_pb2.RunOptions(
+        trace_level=config_pb2.RunOptions.FULL_TRACE, output_partition_graphs=True
+    )
+    for _ in range(2):
+        native.run({"p:0": F(1)}, ["s:0"], [], options, metadata)
+    (partition,) = metadata.partition_graphs
+    assert {"_arg_p_0_0", "one", "s", "_retval_s_0_0"} == {n.name for n in partition.node}
+    (device,) = metadata.step_stats.dev_stats
+    assert device.device.endswith("device:CPU:0")
+    assert [n.node_name for n in device.node_stats if n.node_name == "s"] == ["s"]
+    for stats in device.node_stats:
+        assert 0 <= stats.op_end_rel_nanos <= stats.all_end_rel_nanos
+    native.run({"p:0": F(1)}, ["s:0"], [], config_pb2.RunOptions(), metadata)
+    assert not metadata.HasField("step_stats")
+
+
+def test_a_finalized_session_runs_what_it_knows_and_nothing_new():
+    """New signatures, nodes and callables are refused."""
+    native = adding_session()
+    native.run({"p:0": F(1)}, ["s:0"], [])
+    native.finalize()
+    assert native.run({"p:0": F(1)}, ["s:0"], []) == [2.0]
+    for call in (
+        lambda: native.run({}, ["one:0"], []),
+        lambda: native.extend(graph_def(const("c", 1.0))),
+        lambda: native.make_callable(config_pb2.CallableOptions(fetch=["one:0"])),
+    ):
+        with pytest.raises(errors.FailedPreconditionError, match=r"Session has been finalized\."):
+            call()
+
+
+def test_two_devices_exchange_values_and_order():
+    """One partition a device, a Send/Recv pair for the value that crosses."""
+    native = session(
+        placeholder("p"),
+        binary("a", "Add", "p", "p", device="/cpu:0"),
+        binary("b", "Mul", "a", "a", device="/cpu:1"),
+        device_count={"CPU": 2},
+    )
+    assert native.run({"p:0": F(2)}, ["b:0"], []) == [16.0]
+    prepared = native.prepare(("p:0",), ("b:0",), ())
+    ops = [[n.op for n in item.graph.op_nodes()] for item in prepared.executors.items]
+    assert len(ops) == 2
+    assert sum(o.count("_Send") for o in ops) == sum(o.count("_Recv") for o in ops) == 2
+
+
+def test_devices_are_listed_with_their_attributes():
+    """As many CPUs as asked for, with names, limits and incarnations."""
+    native = adding_session(device_count={"CPU": 3})
+    cpus = [d for d in native.list_devices() if d.device_type == "CPU"]
+    assert [d.name for d in cpus] == [
+        f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(3)
+    ]
+    assert all(d.memory_limit > 0 and d.incarnation != 0 for d in cpus)
+
+
+def test_an_extension_that_is_refused_changes_nothing():
+    """An unknown op in the second node: the first is not added either."""
+    native = adding_session()
+    bad = graph_def(const("fine", 1.0))
+    bad.node.add(name="odd", op="NoSuchOp")
+    with pytest.raises(errors.NotFoundError, match="NoSuchOp"):
+        native.extend(bad)
+    native.extend(graph_def(const("fine", 4.0)))
+    assert native.run({}, ["fine:0"], []) == [4.0]
