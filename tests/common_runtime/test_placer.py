@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.graph.small_graphs import node, small_graph, small_graph_def, vocabulary_of_tests
 from tfnb.common_runtime.placer import Placer
 from tfnb.core import errors
-from tfnb.graph.graph import Graph
 from tfnb.graph.graph_constructor import graph_from_graph_def
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfnb.graph.graph import Graph
 
 PREFIX = "/job:localhost/replica:0/task:0/device:"
 

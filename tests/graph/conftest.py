@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.graph.small_graphs import test_vocabulary
+from tests.graph.small_graphs import vocabulary_of_tests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @pytest.fixture(autouse=True)
 def _test_ops() -> Iterator[None]:
-    with test_vocabulary():
+    with vocabulary_of_tests():
         yield

@@ -1,7 +1,7 @@
 """Graphs written as text, and a vocabulary of ops that exist only for tests.
 
-A line is a node: ``name = Op(input, other:1, ^control) @/device:GPU:0 attr=value``; a value is a dtype's
-name or a Python literal.  Attributes that a reader can guess (``T`` of a test op) do not exist.
+A line is a node: ``name = Op(input, other:1, ^control) @/device:GPU:0 attr=value``; a value is a
+dtype's name or a Python literal.  Attributes that a reader can guess (``T`` of a test op) do not exist.
 """
 
 from __future__ import annotations
@@ -9,19 +9,21 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Iterator
 from contextlib import contextmanager
-
-import pytest
+from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes, op_registry
 from tfnb.core.attr_value import encode_attr
 from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.versions import GRAPH_DEF_VERSION
-from tfnb.graph.function_library import FunctionLibraryDefinition
-from tfnb.graph.graph import Graph, Node
 from tfnb.graph.graph_constructor import graph_from_graph_def
 from tfnb.proto import graph_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfnb.graph.function_library import FunctionLibraryDefinition
+    from tfnb.graph.graph import Graph, Node
 
 for _family in ("control_flow_ops", "function_ops", "sendrecv_ops"):
     importlib.import_module(f"tfnb.ops.{_family}")
@@ -92,15 +94,8 @@ def _register() -> dict[str, OpDefinition]:
 _MINE = _register()
 
 
-@pytest.fixture
-def test_ops() -> Iterator[None]:
-    """The test ops are registered while the test runs."""
-    with test_vocabulary():
-        yield
-
-
 @contextmanager
-def test_vocabulary() -> Iterator[None]:
+def vocabulary_of_tests() -> Iterator[None]:
     """The test ops are registered inside."""
     op_registry._REGISTRY.update(_MINE)
     try:

@@ -17,10 +17,10 @@ DIAMOND = "a = TestSource\nb = TestRelu(a)\nc = TestRelu(a)\nd = TestAdd(b, c)\n
 
 
 def test_depth_first_enters_before_and_leaves_after_consumers() -> None:
-    """Each node once.
+    r"""Each node once.
 
     a -> b -> d -> e
-     \\-> c ->/
+     \-> c ->/
     """
     graph = small_graph(DIAMOND)
     entered: list[str] = []

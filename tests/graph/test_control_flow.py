@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests.graph.small_graphs import LOOP, node, small_graph
 from tfnb.core import errors
 from tfnb.graph.control_flow import build_control_flow_info
-from tfnb.graph.graph import Graph
+
+if TYPE_CHECKING:
+    from tfnb.graph.graph import Graph
 
 NESTED = """
     init = TestSource
@@ -113,7 +117,7 @@ def test_enter_with_inputs_from_two_frames_is_refused() -> None:
         """
     )
     with pytest.raises(
-        errors.InvalidArgumentError, match="{{node inner}} has inputs from different frames"
+        errors.InvalidArgumentError, match=r"{{node inner}} has inputs from different frames"
     ):
         build_control_flow_info(graph)
 
@@ -130,7 +134,9 @@ def test_two_loop_conds_in_a_frame_are_refused_unless_one_counts() -> None:
 def test_frame_needs_a_name() -> None:
     """An Enter with an empty frame_name is refused."""
     graph = small_graph("a = TestSource\ne = Enter(a) T=float frame_name=''")
-    with pytest.raises(errors.InvalidArgumentError, match="The Enter {{node e}} must have a frame"):
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"The Enter {{node e}} must have a frame"
+    ):
         build_control_flow_info(graph)
 
 

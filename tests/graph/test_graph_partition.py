@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
 from google.protobuf import text_format
@@ -15,9 +16,11 @@ from tfnb.core import dtypes, errors
 from tfnb.core.versions import VersionDef
 from tfnb.graph.control_flow import build_control_flow_info
 from tfnb.graph.function_library import FunctionLibraryDefinition
-from tfnb.graph.graph import Graph
 from tfnb.graph.graph_partition import partition
 from tfnb.proto import graph_pb2
+
+if TYPE_CHECKING:
+    from tfnb.graph.graph import Graph
 
 
 @dataclass
@@ -88,7 +91,7 @@ def test_consumers_on_one_device_share_the_pair() -> None:
 
 
 def test_control_edge_crosses_as_an_empty_constant() -> None:
-    """a -^-> Const -> _Send | _Recv -> Identity -^-> b."""
+    """A -^-> Const -> _Send | _Recv -> Identity -^-> b."""
     parts = cut("a = TestSource @A\nb = TestSource(^a) @B")
     assert wiring(parts["A"]) == {"^a -> a/ctrl/_0", "a/ctrl/_0:0 -> a/_1:0"}
     assert wiring(parts["B"]) == {"a/_2:0 -> a/_3:0", "^a/_3 -> b"}
@@ -111,7 +114,7 @@ def test_two_control_edges_to_a_device_share_one_transfer() -> None:
 
 
 def test_reference_is_received_once_everything_else_is_there() -> None:
-    """dst reads the variable after its control inputs; the read moves to the Recv.
+    """Dst reads the variable after its control inputs; the read moves to the Recv.
 
     v (A) -> add (B) <-^- w (B)
     """
@@ -258,7 +261,7 @@ def test_unknown_device_is_refused() -> None:
     """It names the device and those there are."""
     with pytest.raises(
         errors.InvalidArgumentError,
-        match="partition for X which doesn't exist in the list of available devices.*A,B,G",
+        match=r"partition for X which doesn't exist in the list of available devices.*A,B,G",
     ):
         cut("a = TestSource @X")
 

@@ -33,10 +33,10 @@ def rewrite(
 
 
 def test_fetch_keeps_what_it_needs() -> None:
-    """Neither d nor e is needed for c.
+    r"""Neither d nor e is needed for c.
 
     a -> b -> c -> d
-     \\------>/ \\-> e
+     \------>/ \-> e
     """
     graph = rewrite(CHAIN, [], ["c:0"]).graph
     assert names(graph) == ["a", "b", "c", "_retval_c_0_0"]
@@ -71,7 +71,7 @@ def test_feed_and_fetch_nodes_belong_to_the_client_device() -> None:
 
 
 def test_devices_of_single_feeds_and_fetches_may_differ() -> None:
-    """ "" stands for the client device."""
+    """An empty name stands for the client device."""
     graph = rewrite(
         CHAIN, ["a:0", "a:1"], ["c", "d"], feed_devices=["", "/gpu"], fetch_devices=["/gpu"]
     ).graph
