@@ -1,7 +1,7 @@
 """Graphs written as text, and a vocabulary of ops that exist only for tests.
 
 A line is a node: ``name = Op(input, other:1, ^control) @/device:GPU:0 attr=value``; a value is a
-dtype's name or a Python literal.  Attributes that a reader can guess (``T`` of a test op) do not exist.
+dtype's name or a Python literal.
 """
 
 from __future__ import annotations
