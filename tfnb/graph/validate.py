@@ -1,4 +1,4 @@
-"""Whether nodes keep their op's promises, and whether cycles are loops.
+"""Whether nodes keep their op's promises.
 
 Corresponds to TensorFlow's node_def_util.cc and graph/validate.cc.  Texts name the node, the
 attribute and the op's signature.
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tfnb.core.op_def import AttrDef, OpDef
-    from tfnb.graph.graph import Graph
 
 _NODE_NAME = re.compile(r"[A-Za-z0-9._][A-Za-z0-9_.\-/]*(?:>[A-Za-z0-9.][A-Za-z0-9_.\-/]*)*")
 
@@ -108,35 +107,6 @@ def check_number_of_inputs(
         raise errors.invalid_argument(
             f"NodeDef expected inputs '{types}' do not match {found} inputs specified; "
             f"{op_def_text(op_def)}; NodeDef: {{{{node {node_name}}}}}"
-        )
-
-
-def check_control_flow_cycles(graph: Graph) -> None:
-    """Refuses a cycle that is not closed by a NextIteration into a Merge.
-
-    Raises:
-      InvalidArgumentError: such a cycle exists; names how many nodes hang on it.
-    """
-    waiting = [0] * graph.num_node_ids
-    for edge in graph.edges:
-        if not is_back_edge_pair(edge.src.op, edge.dst.op):
-            waiting[edge.dst.id] += 1
-    ready = [node for node in graph.all_nodes() if not waiting[node.id]]
-    seen = 0
-    while ready:
-        node = ready.pop()
-        seen += 1
-        for edge in node.out_edges:
-            if is_back_edge_pair(node.op, edge.dst.op):
-                continue
-            waiting[edge.dst.id] -= 1
-            if not waiting[edge.dst.id]:
-                ready.append(edge.dst)
-    left = graph.num_nodes - seen
-    if left:
-        raise errors.invalid_argument(
-            f"Graph is invalid, contains a cycle with {left} nodes, including: "
-            + ", ".join(node.name for node in graph.all_nodes() if waiting[node.id])
         )
 
 
