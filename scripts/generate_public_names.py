@@ -33,7 +33,7 @@ def collect() -> tuple[dict[str, dict[str, str]], dict[str, str]]:
     """Module -> namespace -> names, and module -> ops, of every family."""
     exports: dict[str, dict[str, str]] = {}
     ops: dict[str, str] = {}
-    paths = [path for room in ROOMS for path in sorted((ROOT / "tfnb" / room).glob("*.py"))]
+    paths = [path for room in ROOMS for path in sorted((ROOT / "tfnb" / room).rglob("[a-z]*.py"))]
     written = {
         op: path
         for path in paths
@@ -41,7 +41,7 @@ def collect() -> tuple[dict[str, dict[str, str]], dict[str, str]]:
     }
     for path in paths:
         known = set(op_registry._REGISTRY)
-        module = f"tfnb.{path.parent.name}.{path.stem}"
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         found = getattr(importlib.import_module(module), "EXPORTS", {})
         if found:
             exports[module] = {

@@ -19,16 +19,16 @@ newaxis = None
 
 def load_ipython_extension(ipython: _Any) -> None:
     """``%load_ext tfnb``: magics and rich display."""
-    from tfnb import notebook
+    from tfnb.notebook import load_ipython_extension as load
 
-    notebook.load_ipython_extension(ipython)
+    load(ipython)
 
 
 def unload_ipython_extension(ipython: _Any) -> None:
     """``%unload_ext tfnb``."""
-    from tfnb import notebook
+    from tfnb.notebook import unload_ipython_extension as unload
 
-    notebook.unload_ipython_extension(ipython)
+    unload(ipython)
 
 
 def __getattr__(name: str) -> _Any:

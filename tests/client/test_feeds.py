@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+class Arraylike:
+    """Something NumPy can make an array of."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Give the array."""
+        return np.array([[1, 2]], dtype)
+
+
 @pytest.fixture
 def sess() -> Iterator[tf.Session]:
     """A session on a graph of the test's own, as the default one."""
@@ -167,7 +175,7 @@ def test_bfloat16_is_converted(sess: tf.Session) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [[[1.0, 2.0]], ((1, 2),), np.array([[1, 2]]), [np.float32([1, 2])], np.matrix([1, 2])]
+    "value", [[[1.0, 2.0]], ((1, 2),), np.array([[1, 2]]), [np.float32([1, 2])], Arraylike()]
 )
 def test_arrays_and_lists_are_converted(sess: tf.Session, value: Any) -> None:
     """Whatever NumPy takes for an array of the right shape."""

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfnb.ops import resource_variables_toggle
+
 
 def disable_v2_behavior() -> None:
-    """Nothing to do: this is TensorFlow 1's behaviour."""
+    """Little to do: this is TensorFlow 1's behaviour. Variables are reference variables again."""
+    resource_variables_toggle.disable_resource_variables()
 
 
 def disable_eager_execution() -> None:

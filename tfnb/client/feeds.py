@@ -282,7 +282,7 @@ def _precision_loss(tensor: Tensor, value: int) -> str:
 
 def _as_bytes(tensor: Tensor, item: Any) -> bytes:
     if item.__class__ is bytes:
-        return item  # type: ignore[no-any-return]
+        return item
     if isinstance(item, str):
         return item.encode()
     if isinstance(item, bytes | bytearray):

@@ -123,7 +123,7 @@ class FetchMapper:
 
     def _map_converted(self, fetch: Any, conversion: conversions.Conversion) -> Builder:
         kind = type(fetch)
-        if conversion.is_stable and kind.__hash__ is object.__hash__:
+        if conversion.is_stable and kind.__hash__ is _IDENTITY_HASH:
             _LEAF_TYPES.add(kind)
         else:
             self.is_repeatable = False
@@ -149,7 +149,9 @@ class FetchMapper:
 def _graph_element(graph: Graph, fetch: Any) -> Tensor | Operation:
     """The tensor or operation of ``graph`` that ``fetch`` means."""
     try:
-        element = graph.as_graph_element(fetch, allow_tensor=True, allow_operation=True)
+        element: Tensor | Operation = graph.as_graph_element(
+            fetch, allow_tensor=True, allow_operation=True
+        )
     except TypeError as error:
         raise TypeError(
             f'Argument `fetch` = {fetch!r} has invalid type "{type(fetch).__name__}" must be a '
@@ -172,6 +174,7 @@ def _graph_element(graph: Graph, fetch: Any) -> Tensor | Operation:
 
 # -- the key under which a plan for these fetches is kept ------------------------------------------
 
+_IDENTITY_HASH: Any = object.__hash__
 _LEAF_TYPES: set[type] = {Tensor, Operation, str}
 
 
@@ -180,7 +183,7 @@ def _is_own_leaf(kind: type) -> bool:
 
     True for this library's own classes (variables) that are hashed by identity.
     """
-    if kind.__module__.startswith("tfnb.") and kind.__hash__ is object.__hash__:
+    if kind.__module__.startswith("tfnb.") and kind.__hash__ is _IDENTITY_HASH:
         _LEAF_TYPES.add(kind)
         return True
     return False

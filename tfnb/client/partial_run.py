@@ -31,9 +31,12 @@ def setup(session: BaseSession, fetches: Any, feeds: Any) -> str:
     fetched = [element.name for element in mapper.slots if isinstance(element, Tensor)]
     targets = [element.name for element in mapper.slots if isinstance(element, Operation)]
     try:
-        return session._session.partial_run_setup([tensor.name for tensor in fed], fetched, targets)
+        handle: str = session._session.partial_run_setup(
+            [tensor.name for tensor in fed], fetched, targets
+        )
     except errors.OpError as error:
         raise explain(error, graph, None) from None
+    return handle
 
 
 def run(

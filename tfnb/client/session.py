@@ -180,13 +180,15 @@ class BaseSession:
             OpError: An op failed; the error's ``op`` says which.
         """
         key = structure_key(fetches)
-        values: Iterable[Any]
+        values: Iterable[Any] = ()
         if feed_dict:
-            plan = self._plans.get((key, *feed_dict))
-            values = feed_dict.values()
+            try:
+                plan = self._plans.get((key, *feed_dict))
+                values = feed_dict.values()
+            except (TypeError, AttributeError):  # no dictionary; _plan_for says so
+                plan = None
         else:
             plan = self._plans.get(key)
-            values = ()
         if plan is None or plan.num_marks != self._graph._num_access_marks:
             plan, values = self._plan_for(fetches, feed_dict or {})
         if options is None and run_metadata is None:

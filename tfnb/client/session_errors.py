@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tfnb.core.errors import OpError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tfnb.client.call_plan import CallPlan
-    from tfnb.core.errors import OpError
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
@@ -45,7 +46,10 @@ def explain(error: OpError, graph: Graph, plan: CallPlan | None) -> OpError:
     if name is not None and not _NODE_IN_MESSAGE.search(error.message):
         lines.append(f"\t [[node {name}{_definition(op)}]]")
     lines += _advice(error, op, plan)
-    explained = type(error)(op.node_def if op is not None else error.node_def, op, "\n".join(lines))
+    cls: Any = type(error)
+    code = (error.error_code,) if cls is OpError else ()
+    node_def = error.node_def if op is None else op.node_def
+    explained: OpError = cls(node_def, op, "\n".join(lines), *code)
     explained.error_code = error.error_code
     explained.experimental_payloads = error.experimental_payloads
     explained.node_name = name
@@ -188,7 +192,7 @@ def _example_value(tensor: Tensor) -> str:
     if not dims:
         return "0." if dtype.is_floating else zero
     sizes = tuple(1 if d is None else d for d in dims)
-    kind = "object" if dtype.name == "string" else f"np.{dtype.name}"
-    if kind == "np.bool":
-        kind = "bool"
+    if dtype.name == "string":
+        return f"np.full({sizes}, '', object)"
+    kind = "bool" if dtype.is_bool else f"np.{dtype.name}"
     return f"np.zeros({sizes}, {kind})"

@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from tfnb.proto.step_stats_pb2 import NodeExecStats, StepStats
 
@@ -87,7 +87,7 @@ def _start_of_schedule(stats: NodeExecStats) -> int:
 
 
 # What counts as a node's time -> (its start in microseconds, its end).
-_TIMES = {
+_TIMES: dict[str, Callable[[NodeExecStats], tuple[float, float]]] = {
     "schedule": lambda s: (
         _start_of_schedule(s),
         _absolute(s, s.all_end_rel_nanos, s.all_end_rel_micros),

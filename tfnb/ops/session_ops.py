@@ -102,8 +102,8 @@ def delete_session_tensor_op(ctx: Any, handle: Any) -> None:
 
 
 def _name(handle: Any) -> str:
-    name: bytes = np.asarray(handle)[()]
-    return name.decode()
+    name = handle[()] if isinstance(handle, np.ndarray) else handle
+    return bytes(name).decode()
 
 
 for _definition in (

@@ -80,7 +80,8 @@ def resolve(namespace: str, name: str) -> Any:
     if origin is None and not name.startswith("__"):
         origin = _discovered().get(namespace, {}).get(name)
     if origin is None:
-        raise AttributeError(missing.message(namespace, name, list(names().get(namespace, {}))))
+        known = {*names().get(namespace, ()), *_discovered().get(namespace, ())}
+        raise AttributeError(missing.message(namespace, name, sorted(known)))
     module_name, local = origin
     if not module_name:
         return namespace_module(local)
@@ -156,9 +157,9 @@ def import_family(op_name: str) -> None:
             importlib.import_module(module)
         _discovered()
         return
-    module = _family_of_op().get(op_name)
-    if module is not None:
-        importlib.import_module(module)
+    family = _family_of_op().get(op_name)
+    if family is not None:
+        importlib.import_module(family)
     else:
         _discovered()
 
@@ -182,8 +183,8 @@ def _discovered() -> dict[str, dict[str, Origin]]:
         return {}
     found: dict[str, dict[str, Origin]] = {}
     for room in ("framework", "ops"):
-        for path in sorted((root / room).glob("*.py")):
-            name = f"tfnb.{room}.{path.stem}"
+        for path in sorted((root / room).rglob("[a-z]*.py")):
+            name = ".".join(path.relative_to(root.parent).with_suffix("").parts)
             try:
                 module = importlib.import_module(name)
             except Exception as error:

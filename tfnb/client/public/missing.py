@@ -85,7 +85,7 @@ def _tensorflow_names() -> frozenset[str]:
     from importlib import resources
 
     text = (resources.files(__package__) / "tensorflow_names.txt").read_text()
-    found = set()
+    found: set[str] = set()
     for line in text.splitlines():
         namespace, _, names = line.partition(": ")
         found.update(f"{namespace}.{name}" for name in names.split())

@@ -33,11 +33,11 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
     "tfnb.core.device_spec": {"tf": "DeviceSpec"},
     "tfnb.client.session": {"tf": "Session InteractiveSession"},
     "tfnb.client.behavior": {
-        "tf": "disable_v2_behavior disable_eager_execution disable_resource_variables "
+        "tf": "disable_v2_behavior disable_eager_execution "
         "disable_control_flow_v2 disable_tensor_equality disable_v2_tensorshape "
-        "enable_v2_behavior enable_eager_execution enable_resource_variables "
+        "enable_v2_behavior enable_eager_execution "
         "enable_control_flow_v2 enable_tensor_equality enable_v2_tensorshape "
-        "executing_eagerly executing_eagerly_outside_functions resource_variables_enabled "
+        "executing_eagerly executing_eagerly_outside_functions "
         "control_flow_v2_enabled"
     },
     "tfnb.client.compat": {
