@@ -1,3 +1,31 @@
-"""The notebook's side of tfnb: pictures, magics, live views.  Nothing below this room knows that it exists."""
+"""The notebook's side of tfnb: pictures, magics, live views.
+
+Nothing below this room knows that it exists.  Everything is imported when it is first used, so
+that the package can be imported where there is no IPython.
+"""
 
 from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "graph": "tfnb.notebook.views.graph",
+    "placement": "tfnb.notebook.views.placement",
+    "partitions": "tfnb.notebook.views.partitions",
+    "watch": "tfnb.notebook.views.progress",
+    "Watch": "tfnb.notebook.views.progress",
+    "load_ipython_extension": "tfnb.notebook.extension",
+    "unload_ipython_extension": "tfnb.notebook.extension",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -1,15 +1,17 @@
 """Short texts for attr values, dtypes and shapes, as info cards and tables show them.
 
-Large values are cut: a constant's text is its dtype and shape and the first few numbers, and a tensor whose message is
-large is not decoded at all.
+Large values are cut: a constant's text is its dtype and shape and the first few numbers, and a
+tensor whose message is large is not decoded at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
 
 MAX_TEXT = 160
 MAX_ITEMS = 8
@@ -61,3 +63,27 @@ def array_text(array: np.ndarray[Any, Any]) -> str:
     if array.ndim == 0:
         return cut(values[0])
     return cut(f"[{', '.join(values)}{', …' if array.size > MAX_ITEMS else ''}]")
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """Shortens a name in its middle, where names differ least.
+
+    >>> cut_middle("gradients/layer_1/MatMul_grad", 16)
+    'gradients…l_grad'
+    """
+    if len(text) <= limit:
+        return text
+    head = -(-(limit - 1) * 3 // 5)
+    tail = limit - 1 - head
+    return f"{text[:head]}…{text[len(text) - tail :]}"
+
+
+def one_line(text: str) -> str:
+    r"""A text for a terminal, where line breaks and control characters are shown as escapes.
+
+    >>> one_line("a\x1b[31mb\n")
+    'a\\x1b[31mb\\n'
+    """
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
+    )

@@ -13,10 +13,8 @@ from tfnb.proto import types_pb2
 
 if TYPE_CHECKING:
     from tfnb.proto.attr_value_pb2 import AttrValue
-    from tfnb.proto.graph_pb2 import GraphDef
-    from tfnb.proto.node_def_pb2 import NodeDef
-    from tfnb.proto.tensor_pb2 import TensorProto
-    from tfnb.proto.tensor_shape_pb2 import TensorShapeProto
+    from tfnb.proto.graph_pb2 import GraphDef, NodeDef
+    from tfnb.proto.tensor_pb2 import TensorProto, TensorShapeProto
 
 _HIDDEN_ATTRS = frozenset({"_output_shapes"})
 
@@ -66,9 +64,11 @@ def _parse_input(text: str) -> tuple[str, int]:
 
 def _outputs(node: NodeDef) -> tuple[tuple[str, str], ...]:
     """Dtypes and shapes as far as a node's own attrs tell them."""
-    shapes = [shape_proto_text(shape) for shape in node.attr["_output_shapes"].list.shape] if (
-        "_output_shapes" in node.attr
-    ) else []
+    shapes = (
+        [shape_proto_text(shape) for shape in node.attr["_output_shapes"].list.shape]
+        if ("_output_shapes" in node.attr)
+        else []
+    )
     dtype = next((node.attr[n].type for n in ("dtype", "T", "DstT") if n in node.attr), None)
     if dtype is None:
         return ()
@@ -79,7 +79,8 @@ def _outputs(node: NodeDef) -> tuple[tuple[str, str], ...]:
 
 def dtype_text(number: int) -> str:
     """The lower-case name of a DataType: ``float32``, ``string``, ``int32_ref``."""
-    name = types_pb2.DataType.Name(number) if number in types_pb2.DataType.values() else ""
+    known = types_pb2.DataType.DESCRIPTOR.values_by_number.get(number)
+    name = "" if known is None else known.name
     short = name.removeprefix("DT_").lower()
     base, ref, _ = short.partition("_ref")
     common = {"float": "float32", "double": "float64", "half": "float16"}

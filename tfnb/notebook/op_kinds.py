@@ -4,17 +4,35 @@ from __future__ import annotations
 
 KINDS = ("input", "constant", "state", "math", "array", "control", "transfer", "other")
 
-_CONTROL = frozenset(
-    "Switch RefSwitch Merge RefMerge Enter RefEnter Exit RefExit NextIteration RefNextIteration LoopCond "
-    "ControlTrigger NoOp Abort If StatelessIf While StatelessWhile Case StatelessCase PartitionedCall "
-    "StatefulPartitionedCall SymbolicGradient RemoteCall For Assert".split()
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_CONTROL = _names(
+    """
+    Switch RefSwitch Merge RefMerge Enter RefEnter Exit RefExit NextIteration
+    RefNextIteration LoopCond ControlTrigger NoOp Abort If StatelessIf While
+    StatelessWhile Case StatelessCase PartitionedCall StatefulPartitionedCall
+    SymbolicGradient RemoteCall For Assert
+    """
 )
-_TRANSFER = frozenset("_Send _Recv _HostSend _HostRecv _Retval _DeviceRetval".split())
-_INPUT = frozenset(
-    "Placeholder PlaceholderV2 PlaceholderWithDefault _Arg _DeviceArg IteratorGetNext ReadFile WholeFileReader "
-    "ImmutableConst RestoreV2 Restore".split()
+_TRANSFER = _names(
+    """
+    _Send _Recv _HostSend _HostRecv _Retval _DeviceRetval
+    """
 )
-_CONSTANT = frozenset("Const HostConst".split())
+_INPUT = _names(
+    """
+    Placeholder PlaceholderV2 PlaceholderWithDefault _Arg _DeviceArg IteratorGetNext
+    ReadFile WholeFileReader ImmutableConst RestoreV2 Restore
+    """
+)
+_CONSTANT = _names(
+    """
+    Const HostConst
+    """
+)
 _STATE_STARTS = (
     "Variable",
     "VarHandle",
@@ -55,16 +73,21 @@ _STATE_STARTS = (
     "AccumulatorApply",
     "ConditionalAccumulator",
 )
-_ARRAY = frozenset(
-    "Identity IdentityN RefIdentity Reshape ExpandDims Squeeze Transpose ConjugateTranspose Concat ConcatV2 ConcatOffset "
-    "Split SplitV Pack Unpack Slice StridedSlice StridedSliceGrad Gather GatherV2 GatherNd ScatterNd Pad PadV2 MirrorPad "
-    "MirrorPadGrad Tile Fill ZerosLike OnesLike Shape ShapeN Size Rank Range Reverse ReverseV2 ReverseSequence Where "
-    "OneHot Cast Bitcast InvertPermutation Unique UniqueWithCounts DynamicPartition DynamicStitch ParallelDynamicStitch "
-    "BroadcastTo BroadcastArgs BroadcastGradientArgs MatrixDiag MatrixDiagPart MatrixBandPart MatrixSetDiag Diag "
-    "DiagPart SpaceToDepth DepthToSpace SpaceToBatch SpaceToBatchND BatchToSpace BatchToSpaceND StopGradient "
-    "PreventGradient Snapshot DeepCopy Copy CopyHost ListDiff ExtractImagePatches Roll Empty EmptyTensorList "
-    "TensorListStack TensorListReserve TensorListSetItem TensorListGetItem TensorListPushBack TensorListPopBack "
-    "TensorListFromTensor Select SelectV2 LinSpace EditDistance SparseToDense EnsureShape".split()
+_ARRAY = _names(
+    """
+    Identity IdentityN RefIdentity Reshape ExpandDims Squeeze Transpose ConjugateTranspose
+    Concat ConcatV2 ConcatOffset Split SplitV Pack Unpack Slice StridedSlice
+    StridedSliceGrad Gather GatherV2 GatherNd ScatterNd Pad PadV2 MirrorPad MirrorPadGrad
+    Tile Fill ZerosLike OnesLike Shape ShapeN Size Rank Range Reverse ReverseV2
+    ReverseSequence Where OneHot Cast Bitcast InvertPermutation Unique UniqueWithCounts
+    DynamicPartition DynamicStitch ParallelDynamicStitch BroadcastTo BroadcastArgs
+    BroadcastGradientArgs MatrixDiag MatrixDiagPart MatrixBandPart MatrixSetDiag Diag
+    DiagPart SpaceToDepth DepthToSpace SpaceToBatch SpaceToBatchND BatchToSpace
+    BatchToSpaceND StopGradient PreventGradient Snapshot DeepCopy Copy CopyHost ListDiff
+    ExtractImagePatches Roll Empty EmptyTensorList TensorListStack TensorListReserve
+    TensorListSetItem TensorListGetItem TensorListPushBack TensorListPopBack
+    TensorListFromTensor Select SelectV2 LinSpace EditDistance SparseToDense EnsureShape
+    """
 )
 _OTHER_STARTS = (
     "Print",

@@ -1,24 +1,28 @@
 """A scene: what a picture of a dataflow graph needs, and nothing of the graph itself.
 
-A :class:`SceneNode` is a plain description of one node, so a scene can be made from the graph a user builds, from a
-file, or from what the runtime reports of a signature.  :func:`build_scene` puts the nodes under their name scopes,
-splits crowded scopes (``scene_grouping.py``) and orders the nodes so that **every scope is one contiguous range**:
-states of a scope are then sums over a range, here and in the browser.
+A :class:`SceneNode` is a plain description of one node, so a scene can be made from the graph a
+user builds, from a file, or from what the runtime reports of a signature.  :func:`build_scene`
+puts the nodes under their name scopes, splits crowded scopes (``scene_grouping.py``) and orders
+the nodes so that **every scope is one contiguous range**: states of a scope are then sums over a
+range, here and in the browser.
 
-A scene is immutable once built.  It is sent as columns with a table of strings, deflated, because a graph of 10,000
-nodes repeats a few hundred texts; ``labextension/src/render/scene.ts`` reads it.
+A scene is immutable once built.  It is sent as columns with a table of strings, deflated, because
+a graph of 10,000 nodes repeats a few hundred texts; ``labextension/src/render/scene.ts`` reads
+it.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.notebook.op_kinds import op_kind
 from tfnb.notebook.scene_grouping import Item, split_crowded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 CONTROL = -1
 MAX_DEPTH = 48  # a hostile name may hold a million slashes
@@ -42,7 +46,8 @@ class Site:
 class SceneNode:
     """One node as a picture and its info card need it; every text is plain, unescaped text.
 
-    ``inputs`` are (index of the source node, its output slot); control inputs have slot :data:`CONTROL`.
+    ``inputs`` are (index of the source node, its output slot); control inputs have slot
+    :data:`CONTROL`.
     """
 
     name: str
@@ -67,7 +72,9 @@ class Scope:
     label: str
     path: str  # the name scope this is, or lies in
     parent: int
-    kind: str = "scope"  # or "names" (a common prefix), "chunk" (a stretch of the data flow), "lane"
+    kind: str = (
+        "scope"  # or "names" (a common prefix), "chunk" (a stretch of the data flow), "lane"
+    )
     first: int = 0
     end: int = 0
     scopes: list[int] = field(default_factory=list)
@@ -164,8 +171,9 @@ def build_scene(
 ) -> Scene:
     """Puts described nodes under their scopes; O(nodes + edges) but for crowded scopes' sorting.
 
-    With ``in_lanes`` every partition has a scope of its own around all others, and nodes that send or receive, unless
-    they are many, stand directly in it, so that what passes between devices is seen with every other scope closed.
+    With ``in_lanes`` every partition has a scope of its own around all others, and nodes that
+    send or receive, unless they are many, stand directly in it, so that what passes between
+    devices is seen with every other scope closed.
     """
     tree = _ScopeTree(description, partitions if in_lanes else ())
     tree.split_crowded_scopes()
@@ -288,9 +296,7 @@ class _ScopeTree:
 
     def _edges_between(self, scope: Scope) -> list[tuple[int, int]]:
         """Edges among a scope's children, by their place in the list of its items."""
-        child_of: dict[int, int] = {}
-        for place, node in enumerate(scope.nodes):
-            child_of[node] = place
+        child_of = {node: place for place, node in enumerate(scope.nodes)}
         for place, inner in enumerate(scope.scopes, start=len(scope.nodes)):
             for node in self._nodes_within(inner):
                 child_of[node] = place
@@ -313,7 +319,7 @@ class _ScopeTree:
             stack.extend(inner.scopes)
 
     def in_contiguous_ranges(self) -> tuple[list[int], list[Scope], list[int]]:
-        """Numbers scopes and nodes depth first; returns node order, scopes, and each node's scope."""
+        """Numbers all depth first; returns the nodes' order, the scopes, and each node's scope."""
         order: list[int] = []
         scopes: list[Scope] = []
         scope_of: list[int] = []

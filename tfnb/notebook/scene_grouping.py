@@ -1,22 +1,27 @@
-"""Splits a crowded scope into a few groups, so that a flat graph of 10,000 nodes is still a picture.
+"""Splits a crowded scope into a few groups, so that a flat graph is still a picture.
 
 Two ways, tried in this order:
 
-1. **By name**, when the names follow the data flow: children are grouped by the first words of their labels
-   (``block1_conv``, ``block1_relu`` -> ``block1``), provided that the groups, drawn as boxes, form no cycles.
-   A flat graph whose names are op types (``Conv_1``, ``Relu_1``, ``Conv_2`` …) fails that test: every group would feed
-   every other, and the picture would say nothing.
-2. **By stretch of the data flow**: children are put in an order where inputs stand right before their consumers, and that
-   order is cut where the fewest edges cross.
+1. **By name**, when the names follow the data flow: children are grouped by the first words of
+   their labels (``block1_conv``, ``block1_relu`` -> ``block1``), provided that the groups, drawn
+   as boxes, form no cycles. A flat graph whose names are op types (``Conv_1``, ``Relu_1``,
+   ``Conv_2`` …) fails that test: every group would feed every other, and the picture would say
+   nothing.
+2. **By stretch of the data flow**: children are put in an order where inputs stand right before
+   their consumers, and that order is cut where the fewest edges cross.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 MAX_CHILDREN = 120
 MAX_GROUPS = 40
@@ -122,7 +127,7 @@ def _by_stretch(items: Sequence[Item], pairs: Sequence[tuple[int, int]]) -> list
         crossing.append(running)
     cuts = [0, *_cuts(len(items), crossing), len(items)]
     groups = []
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in itertools.pairwise(cuts):
         members = tuple(items[i] for i in order[start:end])
         label = f"{members[0].label} … {members[-1].label}"
         groups.append(Group(label, "chunk", members))
@@ -144,7 +149,7 @@ def _cuts(count: int, crossing: Sequence[int]) -> list[int]:
 
 
 def data_flow_order(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """An order in which inputs stand before, and close to, their consumers; cycles are cut anywhere."""
+    """An order in which inputs stand closely before their consumers; cycles are cut anywhere."""
     inputs: list[list[int]] = [[] for _ in range(count)]
     has_consumer = [False] * count
     for source, destination in pairs:

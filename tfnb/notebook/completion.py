@@ -1,0 +1,122 @@
+"""Completes ``%tfnb``: subcommands, options and their choices, names of variables, nodes and scopes, files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.completer import (
+    CompletionContext,
+    SimpleCompletion,
+    SimpleMatcherResult,
+    context_matcher,
+)
+
+from tfnb.client.session import BaseSession
+from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.graph import Graph
+from tfnb.framework.operation import Operation
+from tfnb.framework.tensor import Tensor
+from tfnb.notebook.magics import CELL_COMMANDS, LINE_COMMANDS
+from tfnb.notebook.targets import GRAPH_FILES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tfnb.notebook.magics import TfnbMagics
+
+MAX_NAMES = 200
+_LINE = re.compile(r"^\s*(%{1,2})tfnb\s+(.*)$")
+_TARGETS = (Graph, BaseSession, Tensor, Operation)
+
+
+def completions(magics: TfnbMagics, text: str) -> list[str]:
+    """What may follow in a line up to the cursor; empty for a line that is not ours."""
+    match = _LINE.match(text)
+    if match is None:
+        return []
+    sign, rest = match.groups()
+    words = rest.split(" ")
+    typed = words[-1]
+    if len(words) == 1:
+        commands = CELL_COMMANDS if sign == "%%" else LINE_COMMANDS
+        return [command for command in commands if command.startswith(typed)]
+    method = getattr(magics, words[0], None)
+    parser = getattr(method, "parser", None)
+    if parser is None:
+        return []
+    return _arguments(magics, parser, words[1:])
+
+
+def _arguments(magics: TfnbMagics, parser: Any, words: list[str]) -> list[str]:
+    typed = words[-1]
+    options = {name: action for action in parser._actions for name in action.option_strings}
+    before = words[-2] if len(words) > 1 else ""
+    if before in options and options[before].choices:
+        return [str(c) for c in options[before].choices if str(c).startswith(typed)]
+    if typed.startswith("-"):
+        return sorted(name for name in options if name.startswith(typed) and name.startswith("--"))
+    if any(not action.option_strings for action in parser._actions):
+        return _targets(magics.shell.user_ns, typed)
+    return []
+
+
+def _targets(namespace: dict[str, Any], typed: str) -> list[str]:
+    variables = [
+        name
+        for name, value in namespace.items()
+        if name.startswith(typed)
+        and not name.startswith("_")
+        and (isinstance(value, _TARGETS) or isinstance(getattr(value, "op", None), Operation))
+    ]
+    return [*sorted(variables), *_nodes(typed), *_files(typed)]
+
+
+def _nodes(typed: str) -> list[str]:
+    """Names of nodes and scopes, one level of scopes at a time."""
+    found: dict[str, None] = {}
+    for op in get_default_graph().get_operations():
+        name = op.name
+        if not name.startswith(typed):
+            continue
+        cut = name.find("/", len(typed))
+        found[name if cut < 0 else name[: cut + 1]] = None
+        if len(found) >= MAX_NAMES:
+            break
+    return list(found)
+
+
+def _files(typed: str) -> Iterable[str]:
+    if "/" not in typed and not typed:
+        folder, start = Path(), ""
+    else:
+        folder, start = Path(typed).parent, typed
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return []
+    names = [f"{entry.as_posix()}/" if entry.is_dir() else entry.as_posix() for entry in entries]
+    return [
+        name
+        for name in names
+        if name.startswith(start) and (name.endswith(GRAPH_FILES) or (start and name.endswith("/")))
+    ]
+
+
+def make_matcher(magics: TfnbMagics) -> Callable[[CompletionContext], SimpleMatcherResult]:
+    """The matcher that IPython asks."""
+
+    @context_matcher(identifier="tfnb")  # type: ignore[untyped-decorator]
+    def tfnb_matcher(context: CompletionContext) -> SimpleMatcherResult:
+        text = context.text_until_cursor
+        found = completions(magics, text)
+        typed = text.rpartition(" ")[2]
+        return SimpleMatcherResult(
+            completions=[SimpleCompletion(text=name, type="tfnb") for name in found],
+            matched_fragment=typed,
+            suppress=_LINE.match(text) is not None,
+            ordered=True,
+        )
+
+    return tfnb_matcher  # type: ignore[no-any-return]

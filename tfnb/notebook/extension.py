@@ -1,0 +1,83 @@
+"""``%load_ext tfnb``, ``%unload_ext tfnb``, ``%reload_ext tfnb``: everything installed can be taken away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.client.session import BaseSession, InteractiveSession
+from tfnb.framework.default_session import get_default_session
+from tfnb.notebook.cells import CellRegistrar
+from tfnb.notebook.completion import make_matcher
+from tfnb.notebook.formatters import Formatters, device_label
+from tfnb.notebook.last_run import LastRun
+from tfnb.notebook.magics import TfnbMagics
+
+
+class Extension:
+    """What one shell has of tfnb."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.session: InteractiveSession | None = None
+        self.last_run = LastRun()
+        self.magics = TfnbMagics(shell, self.last_run)
+        self._formatters = Formatters(shell)
+        self._cells = CellRegistrar(shell)
+        self._matcher = make_matcher(self.magics)
+
+    def load(self) -> None:
+        """Opens the session and installs magics, displays, completion and the cell register."""
+        self._cells.install()
+        self._formatters.install()
+        self.shell.register_magics(self.magics)
+        self.shell.Completer.custom_matchers.append(self._matcher)
+        self.last_run.start()
+        current = get_default_session()
+        if isinstance(current, BaseSession) and not current._closed:
+            print(f"tfnb uses the session that is open, on {_devices(current)}.")
+            return
+        self.session = InteractiveSession()
+        print(f"tfnb opened an interactive session on {_devices(self.session)}.")
+
+    def unload(self) -> None:
+        """Closes the session, if it was opened here, and takes everything away."""
+        self.last_run.stop()
+        matchers = self.shell.Completer.custom_matchers
+        if self._matcher in matchers:
+            matchers.remove(self._matcher)
+        for kind in ("line", "cell"):
+            self.shell.magics_manager.magics[kind].pop("tfnb", None)
+        self._formatters.remove()
+        self._cells.remove()
+        if self.session is not None:
+            self.session.close()
+            self.session = None
+
+
+def _devices(session: BaseSession) -> str:
+    names = [device_label(device.name) for device in session.list_devices()]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+_loaded: dict[int, Extension] = {}
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Installs tfnb in a shell; a second call changes nothing."""
+    if id(shell) in _loaded:
+        return
+    extension = Extension(shell)
+    _loaded[id(shell)] = extension
+    extension.load()
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Takes tfnb away from a shell."""
+    extension = _loaded.pop(id(shell), None)
+    if extension is not None:
+        extension.unload()
+
+
+def extension_of(shell: Any) -> Extension | None:
+    """What a shell has of tfnb, None if it was not loaded there."""
+    return _loaded.get(id(shell))

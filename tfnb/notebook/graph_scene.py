@@ -1,0 +1,234 @@
+"""Describes the user's graph, and what the runtime made of it, for a picture.
+
+Nothing is evaluated and no large constant is decoded.  A partitioned graph is described from the
+runtime's names and edges (``core/step_events.py``); what only the user's graph knows (attrs,
+shapes, the cell that made a node) is looked up there by name, so nodes that the runtime added
+have none of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core.attr_value import NameAttrList, TensorAttr
+from tfnb.core.dtypes import DType
+from tfnb.core.errors import OpError
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.notebook.attr_text import MAX_ITEMS, array_text, bytes_text, cut, list_text, shape_text
+from tfnb.notebook.graph_def_scene import attr_value_text
+from tfnb.notebook.scene import CONTROL, SceneNode, Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tfnb.core.step_events import PartitionedGraph, PlacedGraph, PlacementView
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+
+_HIDDEN_ATTRS = frozenset({"_output_shapes"})
+_MAX_PREVIEW = 64
+
+
+def describe_graph(graph: Graph, operations: Sequence[Operation] | None = None) -> list[SceneNode]:
+    """One description per operation of a graph, or of some of its operations."""
+    ops = graph.get_operations() if operations is None else list(operations)
+    index = {op: place for place, op in enumerate(ops)}
+    about = _About()
+    return [about.operation(op, _inputs_of(op, index)) for op in ops]
+
+
+def _inputs_of(op: Operation, index: dict[Operation, int]) -> tuple[tuple[int, int], ...]:
+    data = [(index[t.op], t.value_index) for t in op.inputs if t.op in index]
+    control = [(index[c], CONTROL) for c in op.control_inputs if c in index]
+    return (*data, *control)
+
+
+class _About:
+    """Makes descriptions, and each creation site and each dtype's text only once."""
+
+    def __init__(self) -> None:
+        self._sites: dict[Any, Site | None] = {}
+
+    def operation(
+        self, op: Operation, inputs: tuple[tuple[int, int], ...], **placed: Any
+    ) -> SceneNode:
+        return SceneNode(
+            name=op.name,
+            op=op.type,
+            inputs=inputs,
+            requested_device=placed.pop("requested_device", op.device),
+            attrs=operation_attrs(op),
+            outputs=tuple((tensor.dtype.name, tensor_shape_text(tensor)) for tensor in op.outputs),
+            site=self.site(op),
+            **placed,
+        )
+
+    def site(self, op: Operation) -> Site | None:
+        key = op._site
+        if key not in self._sites:
+            found = op.creation_site
+            self._sites[key] = (
+                None
+                if found is None
+                else Site(found.cell, found.file, found.line, found.function, cut(found.text))
+            )
+        return self._sites[key]
+
+
+def operation_attrs(op: Operation) -> tuple[tuple[str, str], ...]:
+    """An operation's attrs as (name, text), large values cut, in the order of their names."""
+    attrs = op._attrs
+    return tuple(
+        (name, plain_attr_text(attrs[name])) for name in sorted(attrs) if name not in _HIDDEN_ATTRS
+    )
+
+
+def tensor_shape_text(tensor: Tensor) -> str:
+    """A tensor's static shape, as TensorFlow's users write it."""
+    return shape_text(tensor.shape.dim_values)
+
+
+def plain_attr_text(value: Any) -> str:
+    """One attr's value, in the plain form of ``core/attr_value.py``, in at most a line."""
+    if isinstance(value, DType):
+        return value.name
+    if isinstance(value, TensorShape):
+        return shape_text(value.dim_values)
+    if isinstance(value, TensorAttr):
+        return _tensor_attr_text(value)
+    if isinstance(value, bytes):
+        return bytes_text(value)
+    if isinstance(value, NameAttrList):
+        return cut(f"function {value.name}")
+    if isinstance(value, list | tuple):
+        shown = [plain_attr_text(item) for item in value[:MAX_ITEMS]]
+        return cut(list_text([*shown, *[""] * (len(value) - len(shown))]))
+    if hasattr(value, "WhichOneof"):
+        return attr_value_text(value)  # an attr the op does not declare stays a message
+    return cut(str(value))
+
+
+def _tensor_attr_text(attr: TensorAttr) -> str:
+    text = f"{attr.dtype.name} {shape_text(attr.shape.dim_values)}"
+    size = attr.shape.num_elements()
+    if size is None or size > _MAX_PREVIEW:
+        return text
+    try:
+        return cut(f"{text} {array_text(attr.value())}")
+    except (OpError, ValueError, TypeError):
+        return f"{text}, malformed"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionedDescription:
+    """A signature's nodes over all partitions.
+
+    ``start[p] + node_id`` is the place of a partition's node among ``nodes``.
+    """
+
+    nodes: list[SceneNode]
+    start: tuple[int, ...]
+    devices: tuple[str, ...]
+
+
+def describe_partitions(
+    partitioned: PartitionedGraph, placed: PlacedGraph | None, graph: Graph | None
+) -> PartitionedDescription:
+    """Describes all partitions of a signature as one graph, each Recv with its Send as input."""
+    start: list[int] = []
+    total = 0
+    for view in partitioned.partitions:
+        start.append(total)
+        total += len(view.node_names)
+    inputs: list[list[tuple[int, int]]] = [[] for _ in range(total)]
+    for view, first in zip(partitioned.partitions, start):
+        for source, destination, is_control in view.edges:
+            slot = CONTROL if is_control else 0
+            inputs[first + destination].append((first + source, slot))
+    for send, recv in _pairs(partitioned, start):
+        inputs[recv].append((send, 0))
+
+    reasons = {} if placed is None else {view.node: view for view in placed.placements}
+    about = _About()
+    nodes = []
+    for view, first in zip(partitioned.partitions, start):
+        for node_id, (name, op_type) in enumerate(zip(view.node_names, view.node_ops)):
+            found = _operation_named(graph, name, op_type)
+            where: dict[str, Any] = {
+                "assigned_device": view.device,
+                "partition": view.index,
+                **_placement(reasons.get(name)),
+            }
+            own = inputs[first + node_id]
+            if found is None:
+                nodes.append(SceneNode(name, op_type, tuple(own), **where))
+            else:
+                ordered = _as_the_user_wired_it(found, own, view.node_names, first)
+                nodes.append(about.operation(found, ordered, **where))
+    devices = tuple(view.device for view in partitioned.partitions)
+    return PartitionedDescription(nodes, tuple(start), devices)
+
+
+def describe_placement(placed: PlacedGraph, graph: Graph | None) -> list[SceneNode]:
+    """Describes a placed signature before it was cut: each node with its device and the reason."""
+    index = {view.node: place for place, view in enumerate(placed.placements)}
+    about = _About()
+    nodes = []
+    for view in placed.placements:
+        found = _operation_named(graph, view.node, view.op)
+        where: dict[str, Any] = {"assigned_device": view.chosen, **_placement(view)}
+        if found is None:
+            nodes.append(SceneNode(view.node, view.op, (), **where))
+            continue
+        data = [(index[t.op.name], t.value_index) for t in found.inputs if t.op.name in index]
+        control = [(index[c.name], CONTROL) for c in found.control_inputs if c.name in index]
+        nodes.append(about.operation(found, (*data, *control), **where))
+    return nodes
+
+
+def _pairs(partitioned: PartitionedGraph, start: Sequence[int]) -> Iterable[tuple[int, int]]:
+    """Each Recv with the Send of the same edge, as places among all nodes."""
+    sends: dict[str, int] = {}
+    recvs: list[tuple[str, int]] = []
+    for view, first in zip(partitioned.partitions, start):
+        for node_id, edge in view.send_recv:
+            if view.node_ops[node_id].endswith("Send"):
+                sends[edge] = first + node_id
+            else:
+                recvs.append((edge, first + node_id))
+    return [(sends[edge], recv) for edge, recv in recvs if edge in sends]
+
+
+def _operation_named(graph: Graph | None, name: str, op_type: str) -> Operation | None:
+    """The user's operation a runtime node stands for; folding may have made another op of it."""
+    if graph is None:
+        return None
+    try:
+        op = graph.get_operation_by_name(name)
+    except (KeyError, ValueError):
+        return None
+    return op if op.type == op_type else None
+
+
+def _placement(view: PlacementView | None) -> dict[str, str]:
+    if view is None:
+        return {}
+    return {"requested_device": view.requested, "reason": view.why}
+
+
+def _as_the_user_wired_it(
+    op: Operation, own: list[tuple[int, int]], names: Sequence[str], first: int
+) -> tuple[tuple[int, int], ...]:
+    """A node's inputs with slots and in their order, as far as the user's graph tells them."""
+    left = {
+        names[source - first]: source
+        for source, slot in own
+        if slot != CONTROL and 0 <= source - first < len(names)
+    }
+    known = [
+        (left[tensor.op.name], tensor.value_index) for tensor in op.inputs if tensor.op.name in left
+    ]
+    placed = {source for source, _ in known}
+    return (*known, *(pair for pair in own if pair[1] == CONTROL or pair[0] not in placed))

@@ -1,0 +1,196 @@
+"""``%tfnb`` and ``%%tfnb``: one method per subcommand, each with its own argument parser.
+
+The parsers give the help and the usage errors, and the completion (``completion.py``) is fed from
+the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+
+from tfnb.client.session import BaseSession
+from tfnb.core.errors import OpError
+from tfnb.framework.default_session import get_default_session
+from tfnb.framework.traceback_of_user import register_cell
+from tfnb.notebook import views
+from tfnb.notebook.formatters import session_text
+from tfnb.notebook.last_run import LastRun
+from tfnb.notebook.shell import TextPicture, show
+from tfnb.notebook.step_publisher import UPDATES_PER_SECOND
+from tfnb.notebook.targets import TargetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_HELP = """\
+%tfnb graph [target]       the graph: of a variable, a session, a file, or the default graph
+%tfnb placement [fetch]    the device of each node, and why: of the last run, or for a fetch
+%tfnb partitions [fetch]   the graph of each device, and what is sent between them
+%tfnb devices              the default session and its devices
+%%tfnb watch               runs the cell and shows its steps while they run
+
+%tfnb graph -h             the options of a subcommand; Tab completes them, and names of nodes
+The same from Python: tfnb.notebook.graph, placement, partitions, watch."""
+
+LINE_COMMANDS = ("graph", "placement", "partitions", "devices", "help")
+CELL_COMMANDS = ("watch",)
+
+
+@magics_class
+class TfnbMagics(Magics):  # type: ignore[misc]  # IPython's base class is untyped
+    """Pictures of graphs and of the steps that run them."""
+
+    height = traitlets.Int(420, help="Height of the drawings, in CSS pixels.").tag(config=True)
+    updates_per_second = traitlets.Float(
+        UPDATES_PER_SECOND, help="How often a watched step's picture changes."
+    ).tag(config=True)
+
+    def __init__(self, shell: Any, last_run: LastRun | None = None, **options: Any) -> None:
+        super().__init__(shell=shell, **options)
+        self.last_run = last_run
+
+    @line_cell_magic  # type: ignore[untyped-decorator]
+    def tfnb(self, line: str, cell: str | None = None) -> None:
+        """Shows graphs, placements, partitions, and steps while they run.
+
+        Without a subcommand it lists what there is.
+        """
+        command, _, rest = line.strip().partition(" ")
+        if cell is not None:
+            if command != "watch":
+                raise UsageError(
+                    f"%%tfnb {command}: the cell magic has one subcommand, %%tfnb watch"
+                )
+            self.watch(rest.strip(), cell)
+            return
+        if command in ("", "help", "-h", "--help"):
+            print(_HELP)
+            return
+        if command == "watch":
+            raise UsageError("watch needs a cell: write %%tfnb watch on its first line")
+        if command not in LINE_COMMANDS:
+            raise UsageError(
+                f"%tfnb has no '{command}'; there are {', '.join(LINE_COMMANDS)}, and %%tfnb watch"
+            )
+        try:
+            getattr(self, command)(rest.strip())
+        except TargetError as error:
+            raise UsageError(str(error)) from None
+        except OpError as error:
+            raise UsageError(f"{type(error).__name__}: {error.message}") from None
+
+    @magic_arguments("tfnb graph")  # type: ignore[untyped-decorator]
+    @argument("target", nargs="?", default="", help="variable, file, node or scope to show")
+    @argument("--colour", choices=views.COLOURS, default="kind", help="what colours mean")
+    @argument("--height", type=int, help="height in pixels")
+    def graph(self, line: str) -> None:
+        """Show a graph whose scopes open and close."""
+        options = _parse(self.graph, line)
+        self._show(
+            views.graph(
+                options.target,
+                colour_by=options.colour,
+                height=options.height or self.height,
+                namespace=self.shell.user_ns,
+            )
+        )
+
+    @magic_arguments("tfnb placement")  # type: ignore[untyped-decorator]
+    @argument("fetch", nargs="?", default="", help="tensor, operation or session; the last run")
+    @argument("--height", type=int, help="height in pixels")
+    def placement(self, line: str) -> None:
+        """Show which device each node got, and why."""
+        self._show_signature(views.placement, _parse(self.placement, line))
+
+    @magic_arguments("tfnb partitions")  # type: ignore[untyped-decorator]
+    @argument("fetch", nargs="?", default="", help="tensor, operation or session; the last run")
+    @argument("--height", type=int, help="height in pixels")
+    def partitions(self, line: str) -> None:
+        """Show the graph of each device and what is sent between them."""
+        self._show_signature(views.partitions, _parse(self.partitions, line))
+
+    @magic_arguments("tfnb devices")  # type: ignore[untyped-decorator]
+    def devices(self, line: str) -> None:
+        """Print the default session and its devices."""
+        _parse(self.devices, line)
+        session = get_default_session()
+        if isinstance(session, BaseSession):
+            print(session_text(session))
+        else:
+            print("No session is the default here.")
+
+    @magic_arguments("tfnb watch")  # type: ignore[untyped-decorator]
+    @argument("--height", type=int, help="height in pixels")
+    @argument("--no-summary", action="store_true", help="leave no summary when the cell ends")
+    def watch(self, line: str, cell: str) -> None:
+        """Run the cell and show its steps while they run."""
+        options = _parse(self.watch, line)
+        watched = views.Watch(
+            height=options.height or views.WATCH_HEIGHT,
+            updates_per_second=self.updates_per_second,
+            keeps_summary=not options.no_summary,
+        )
+        with watched:
+            run_cell_body(self.shell, cell)
+
+    def _show_signature(self, view: Callable[..., Any], options: Any) -> None:
+        self._show(
+            view(
+                options.fetch,
+                height=options.height or self.height,
+                namespace=self.shell.user_ns,
+                last_run=self.last_run,
+            )
+        )
+
+    @staticmethod
+    def _show(picture: Any) -> None:
+        if isinstance(picture, TextPicture):
+            print(picture.text)
+        else:
+            show(picture)
+
+
+def _parse(method: Callable[..., None], line: str) -> Any:
+    """Parses a line; asking for help prints it and ends the magic without an error."""
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if "-h" in words or "--help" in words:
+        print(method.parser.format_help())  # type: ignore[attr-defined]
+        raise _HelpShown
+    return parse_argstring(method, line)
+
+
+class _HelpShown(UsageError):  # type: ignore[misc]
+    """Ends a magic that was asked for help."""
+
+
+def run_cell_body(shell: Any, cell: str) -> None:
+    """Runs the text below a cell magic as the cell it is: in the user's namespace, with its lines.
+
+    A last expression is displayed. Errors leave as they came, so that the notebook stops at them.
+    """
+    __tracebackhide__ = "__ipython_bottom__"
+    # The magic's own line counts, so that "cell 3, line 2" is what the user sees as line 2.
+    source = shell.transform_cell("\n" + cell)
+    filename = shell.compile.cache(source, shell.execution_count, raw_code="\n" + cell)
+    register_cell(filename, shell.execution_count, source)
+    tree = shell.transform_ast(ast.parse(source, filename))
+    statements = tree.body
+    last = statements.pop() if statements and isinstance(statements[-1], ast.Expr) else None
+    namespace = shell.user_ns
+    with shell.builtin_trap:
+        module = ast.Module(statements, type_ignores=[])
+        exec(compile(module, filename, "exec"), namespace)
+        if last is not None:
+            with shell.display_trap:
+                exec(compile(ast.Interactive([last]), filename, "single"), namespace)

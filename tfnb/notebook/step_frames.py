@@ -1,0 +1,108 @@
+"""The loops of one step: which frame bears which name, and in which iteration it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MAX_FRAMES = 20_000
+
+
+@dataclass(slots=True)
+class FrameRow:
+    """A loop of one partition: all frames of one name, the latest of them in detail."""
+
+    name: str
+    device: str
+    depth: int
+    iteration: int = 0
+    live: int = 0
+    runs: int = 0
+    is_done: bool = False
+
+
+class FrameBook:
+    """Rows for the frames of one step.
+
+    A frame is known from the moment it was made; a row appears with its first iteration that is
+    seen, so it does not matter in which order the two are read, nor that iterations were missed.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[int, int]] = {}  # -> (parent frame, name index)
+        self._entered: dict[tuple[int, int], int] = {}  # (partition, name index) -> times
+        self._rows: dict[tuple[int, int], FrameRow] = {}  # (partition, name index) -> row
+        self._latest: dict[tuple[int, int], int] = {}  # (partition, name index) -> frame id
+
+    def enter(self, partition: int, frame_id: int, parent: int, name_index: int) -> None:
+        """A frame was made."""
+        if len(self._known) >= MAX_FRAMES:
+            for key in list(self._known)[: MAX_FRAMES // 2]:
+                del self._known[key]
+        self._known[partition, frame_id] = (parent, name_index)
+        key = (partition, name_index)
+        self._entered[key] = self._entered.get(key, 0) + 1
+
+    def iteration_started(
+        self, partition: int, frame_id: int, iteration: int, device: str, names: tuple[str, ...]
+    ) -> None:
+        """An iteration began."""
+        row = self._row(partition, frame_id, device, names)
+        if row is not None:
+            row.iteration = max(row.iteration, iteration)
+            row.live += 1
+
+    def iteration_done(self, partition: int, frame_id: int) -> None:
+        """An iteration ended."""
+        row = self._seen(partition, frame_id)
+        if row is not None and row.live > 0:
+            row.live -= 1
+
+    def frame_done(self, partition: int, frame_id: int) -> None:
+        """A frame ended."""
+        row = self._seen(partition, frame_id)
+        if row is not None:
+            row.is_done, row.live = True, 0
+        self._known.pop((partition, frame_id), None)
+
+    def end(self, *, is_complete: bool) -> None:
+        """The step has ended."""
+        for row in self._rows.values():
+            row.live = 0
+            row.is_done = is_complete
+
+    def rows(self) -> list[FrameRow]:
+        """The rows, outer loops first where they are known, with how often each was entered."""
+        for key, row in self._rows.items():
+            row.runs = self._entered.get(key, row.runs)
+        return list(self._rows.values())
+
+    def _row(
+        self, partition: int, frame_id: int, device: str, names: tuple[str, ...]
+    ) -> FrameRow | None:
+        known = self._known.get((partition, frame_id))
+        if known is None:
+            return None
+        parent, name_index = known
+        key = (partition, name_index)
+        row = self._rows.get(key)
+        if row is None:
+            name = names[name_index] if 0 <= name_index < len(names) else f"frame {name_index}"
+            row = self._rows[key] = FrameRow(name, device, self._depth(partition, parent))
+        if self._latest.get(key) != frame_id:
+            # Another run of the loop, inside the next iteration of the loop around it.
+            self._latest[key] = frame_id
+            row.iteration, row.live, row.is_done = 0, 0, False
+        return row
+
+    def _seen(self, partition: int, frame_id: int) -> FrameRow | None:
+        known = self._known.get((partition, frame_id))
+        if known is None or self._latest.get((partition, known[1])) != frame_id:
+            return None
+        return self._rows.get((partition, known[1]))
+
+    def _depth(self, partition: int, frame_id: int) -> int:
+        depth = 0
+        while (known := self._known.get((partition, frame_id))) is not None:
+            frame_id = known[0]
+            depth += 1
+        return depth

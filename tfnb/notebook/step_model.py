@@ -1,0 +1,418 @@
+"""What the recorded events mean: nodes done, loops and their iterations, partitions.
+
+A :class:`StepModel` belongs to one watch and is used by one thread at a time.  It reads the log
+of the recorders (``step_recorder.py``), knows every signature by its names, and follows the step
+that began last; of the others it keeps counts.  Nothing here knows a widget:
+:meth:`StepModel.counters` and :meth:`RunningStep.state_bytes` are plain data.
+
+State of one node is one byte: the low three bits say what it is doing, bit 3 that it ran since
+the last picture, the high four bits are the bit length of how often it ran.
+``labextension/src/render/states.ts`` reads it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core.step_events import PartitionedGraph, PlacedGraph
+from tfnb.notebook.graph_scene import describe_partitions
+from tfnb.notebook.scene import build_scene
+from tfnb.notebook.step_frames import FrameBook, FrameRow
+from tfnb.notebook.step_recorder import (
+    FRAME_DONE,
+    ITERATION_DONE,
+    ITERATION_STARTED,
+    NODE_DONE,
+    NODE_STARTED,
+    SENT,
+    STEP_DONE,
+    STEP_STARTED,
+    EventLog,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tfnb.framework.graph import Graph
+    from tfnb.notebook.scene import Scene
+
+IDLE, WAITING, RUNNING, DONE, DEAD, FAILED = range(6)
+RAN = 0b1000
+COUNT_SHIFT = 4
+MAX_LEVEL = 15
+MAX_FRAME_ROWS = 8
+MAX_STEP_TIMES = 4096
+# Of a log that has overflowed only the newest part is read: the reader must not slow the runtime
+# down.
+NEWEST_EVENTS = 20_000
+_NOT_NODES = frozenset(("_SOURCE", "_SINK"))
+
+
+@dataclass(slots=True)
+class Signature:
+    """One signature of one session: its scene, and where a partition's nodes are in it."""
+
+    number: int
+    partitioned: PartitionedGraph
+    placed: PlacedGraph | None
+    graph: Graph | None
+    scene: Scene
+    # place_of[partition][node id] is the node's place in the scene.
+    place_of: list[list[int]]
+    totals: list[int]
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The device of each partition."""
+        return self.scene.partitions
+
+
+@dataclass(slots=True)
+class PartitionProgress:
+    """How far one partition is: distinct nodes done, of which dead, and kernel runs altogether."""
+
+    done: int = 0
+    dead: int = 0
+    runs: int = 0
+    current: int = -1
+
+
+@dataclass(slots=True)
+class RunningStep:
+    """The step on show."""
+
+    step_id: int
+    signature: Signature
+    started_ns: int
+    states: bytearray
+    levels: bytearray
+    ran: bytearray
+    counts: list[int]
+    started: list[int]
+    busy_ns: list[int]
+    partitions: list[PartitionProgress]
+    frames: FrameBook
+    ended_ns: int = 0
+    error: str = ""
+    sent_bytes: int = 0
+
+    @classmethod
+    def of(cls, step_id: int, signature: Signature, t_ns: int, frames: FrameBook) -> RunningStep:
+        """A step of which nothing has run yet."""
+        count = len(signature.scene.nodes)
+        return cls(
+            step_id=step_id,
+            signature=signature,
+            started_ns=t_ns,
+            states=bytearray([WAITING]) * count,
+            levels=bytearray(count),
+            ran=bytearray(count),
+            counts=[0] * count,
+            started=[0] * count,
+            busy_ns=[0] * count,
+            partitions=[PartitionProgress() for _ in signature.devices],
+            frames=frames,
+        )
+
+    def state_bytes(self) -> bytes:
+        """One byte per node of the scene; what ran since the last call is marked."""
+        merged = np.frombuffer(self.states, np.uint8) | np.frombuffer(self.levels, np.uint8)
+        merged |= np.frombuffer(self.ran, np.uint8)
+        self.ran = bytearray(len(self.ran))
+        return merged.tobytes()
+
+
+class StepModel:
+    """Follows the steps of all sessions watched.
+
+    Args:
+      graph_of: gives the user's graph of a session's number, for what only that graph knows.
+    """
+
+    def __init__(self, graph_of: Callable[[int], Graph | None] = lambda _: None) -> None:
+        self._graph_of = graph_of
+        self._signatures: dict[tuple[int, int], Signature] = {}
+        self._placed: dict[tuple[int, int], PlacedGraph] = {}
+        self._unbuilt: dict[tuple[int, int], PartitionedGraph] = {}
+        self._running: dict[tuple[int, int], tuple[Signature, int]] = {}
+        self._frames: dict[tuple[int, int], FrameBook] = {}
+        self._next_event = 0
+        self.step: RunningStep | None = None
+        self._session = -1
+        self.steps_done = 0
+        self.steps_failed = 0
+        self.events_seen = 0
+        self.events_dropped = 0
+        self.node_runs = 0
+        self.step_times_ns: list[int] = []
+        self.busy_by_op: dict[str, int] = {}
+        self.first_ns = 0
+        self.last_ns = 0
+        self.error = ""
+
+    # -- reading the log ---------------------------------------------------------------------------
+
+    def absorb(self, log: EventLog) -> bool:
+        """Reads all that was recorded since the last call; says whether there was anything."""
+        changed = self._absorb_names(log)
+        events = log.events
+        count = len(events)
+        if count == 0:
+            return changed
+        if count == events.maxlen:
+            # The log has overflowed: what is left of the older events tells little.
+            for _ in range(count - NEWEST_EVENTS):
+                events.popleft()
+            count = min(count, NEWEST_EVENTS)
+        popleft = events.popleft
+        batch = [popleft() for _ in range(count)]
+        # Threads take a number and append in two steps, so neighbours may stand the other way
+        # round.
+        following = max(batch[0][0], batch[-1][0]) + 1
+        self.events_dropped += max(0, following - self._next_event - len(batch))
+        self._next_event = following
+        self.events_seen += len(batch)
+        self._read(batch, log)
+        return True
+
+    def _absorb_names(self, log: EventLog) -> bool:
+        changed = bool(log.signatures or log.frames)
+        while log.signatures:
+            session, what = log.signatures.popleft()
+            if isinstance(what, PlacedGraph):
+                self._placed[session, what.signature_id] = what
+            else:
+                self._unbuilt[session, what.signature_id] = what
+        while log.frames:
+            session, step_id, *rest = log.frames.popleft()
+            self._frames.setdefault((session, step_id), FrameBook()).enter(*rest)
+        return changed
+
+    def _read(self, batch: Sequence[tuple[Any, ...]], log: EventLog) -> None:
+        """The loop over events; long on purpose, since it is run for each of them."""
+        step = self.step
+        for event in batch:
+            kind = event[1]
+            if kind == NODE_DONE:
+                _, _, session, step_id, partition, node_id, t_ns, is_dead = event
+                if step is None or step.step_id != step_id or session != self._session:
+                    continue
+                place = step.signature.place_of[partition][node_id]
+                about = step.partitions[partition]
+                count = step.counts[place] + 1
+                step.counts[place] = count
+                about.runs += 1
+                if count == 1:
+                    about.done += 1
+                if count & (count - 1) == 0:
+                    step.levels[place] = min(MAX_LEVEL, count.bit_length()) << COUNT_SHIFT
+                # A node of a loop is dead in the last iteration; it counts as dead only if it
+                # never ran.
+                if not is_dead:
+                    if step.states[place] == DEAD:
+                        about.dead -= 1
+                    step.states[place] = DONE
+                    step.ran[place] = RAN
+                    if step.started[place]:
+                        step.busy_ns[place] += t_ns - step.started[place]
+                elif count == 1:
+                    about.dead += 1
+                    step.states[place] = DEAD
+                elif step.states[place] == RUNNING:
+                    step.states[place] = DONE
+            elif kind == NODE_STARTED:
+                _, _, session, step_id, partition, node_id, t_ns = event
+                if step is None or step.step_id != step_id or session != self._session:
+                    continue
+                place = step.signature.place_of[partition][node_id]
+                if step.states[place] != DEAD:
+                    step.states[place] = RUNNING
+                step.started[place] = t_ns
+                step.partitions[partition].current = node_id
+            elif kind in (ITERATION_STARTED, ITERATION_DONE, FRAME_DONE):
+                if step is not None and (event[2], event[3]) == (self._session, step.step_id):
+                    self._follow_frame(step, event)
+            elif kind == STEP_STARTED:
+                self._start(event, log)
+                step = self.step
+            elif kind == STEP_DONE:
+                self._finish(event)
+            elif kind == SENT and step is not None and step.step_id == event[3]:
+                step.sent_bytes += event[5]
+
+    # -- steps -------------------------------------------------------------------------------------
+
+    def _start(self, event: tuple[Any, ...], log: EventLog) -> None:
+        _, _, session, step_id, signature_id, t_ns = event
+        signature = self._signature(session, signature_id, log)
+        if signature is None:
+            return
+        self.first_ns = self.first_ns or t_ns
+        self._running[session, step_id] = (signature, t_ns)
+        self._session = session
+        book = self._frames.setdefault((session, step_id), FrameBook())
+        self.step = RunningStep.of(step_id, signature, t_ns, book)
+
+    def _finish(self, event: tuple[Any, ...]) -> None:
+        _, _, session, step_id, t_ns, error = event
+        self.last_ns = max(self.last_ns, t_ns)
+        found = self._running.pop((session, step_id), None)
+        self._frames.pop((session, step_id), None)
+        if found is not None and len(self.step_times_ns) < MAX_STEP_TIMES:
+            self.step_times_ns.append(t_ns - found[1])
+        self.steps_done += 1
+        step = self.step
+        is_shown = step is not None and (session, step_id) == (self._session, step.step_id)
+        if error is not None:
+            self.steps_failed += 1
+            self.error = str(error)
+        if step is None or not is_shown:
+            return
+        step.ended_ns = t_ns
+        step.error = error or ""
+        left_over = FAILED if error is not None else DONE
+        self._settle(step, left_over)
+        self._keep_times(step)
+
+    def _settle(self, step: RunningStep, left_over: int) -> None:
+        """After the end nothing runs: what was running failed, or its end was not seen."""
+        is_whole = self.events_dropped == 0
+        for place, state in enumerate(step.states):
+            if state == RUNNING or (state == WAITING and left_over == DONE and not is_whole):
+                step.states[place] = left_over
+        step.frames.end(is_complete=left_over == DONE)
+        if left_over == DONE and not is_whole:
+            for about, total in zip(step.partitions, step.signature.totals):
+                about.done = total
+
+    def _keep_times(self, step: RunningStep) -> None:
+        for place, busy in enumerate(step.busy_ns):
+            if busy:
+                op = step.signature.scene.nodes[place].op
+                self.busy_by_op[op] = self.busy_by_op.get(op, 0) + busy
+        self.node_runs += sum(about.runs for about in step.partitions)
+
+    def _signature(self, session: int, signature_id: int, log: EventLog) -> Signature | None:
+        key = (session, signature_id)
+        found = self._signatures.get(key)
+        if found is not None:
+            return found
+        if key not in self._unbuilt:
+            self._absorb_names(log)
+        partitioned = self._unbuilt.pop(key, None)
+        if partitioned is None:
+            return None
+        graph = self._graph_of(session)
+        placed = self._placed.pop(key, None)
+        found = make_signature(len(self._signatures), partitioned, placed, graph)
+        self._signatures[key] = found
+        return found
+
+    def _follow_frame(self, step: RunningStep, event: tuple[Any, ...]) -> None:
+        _, kind, _, _, partition, frame_id, *rest = event
+        if kind == ITERATION_STARTED:
+            view = step.signature.partitioned.partitions[partition]
+            step.frames.iteration_started(
+                partition, frame_id, rest[0], view.device, view.frame_names
+            )
+        elif kind == ITERATION_DONE:
+            step.frames.iteration_done(partition, frame_id)
+        else:
+            step.frames.frame_done(partition, frame_id)
+
+    # -- what to show
+    # --------------------------------------------------------------------------------
+
+    @property
+    def is_running(self) -> bool:
+        """Whether any step is in flight."""
+        return bool(self._running)
+
+    @property
+    def phase(self) -> str:
+        """One word for the whole: waiting, running, done or failed."""
+        if self.step is None:
+            return "waiting"
+        if self.is_running:
+            return "running"
+        return "failed" if self.step.error else "done"
+
+    def frame_rows(self) -> list[FrameRow]:
+        """The loops of the step on show."""
+        return [] if self.step is None else self.step.frames.rows()
+
+    def counters(self, now_ns: int) -> dict[str, Any]:
+        """The small counters that travel beside the states; progress_panel.ts reads them."""
+        step = self.step
+        end_ns = now_ns if self.is_running else self.last_ns
+        elapsed = max(0, end_ns - self.first_ns) if self.first_ns else 0
+        rows = self.frame_rows()
+        runs = self.node_runs
+        partitions = []
+        step_ns = 0
+        if step is not None:
+            step_ns = (step.ended_ns or now_ns) - step.started_ns
+            if not step.ended_ns:
+                runs += sum(about.runs for about in step.partitions)
+            partitions = [
+                {
+                    "device": device,
+                    "done": about.done,
+                    "dead": about.dead,
+                    "total": total,
+                    "runs": about.runs,
+                    "current": _name_of(step, partition, about.current),
+                }
+                for partition, (device, total, about) in enumerate(
+                    zip(step.signature.devices, step.signature.totals, step.partitions)
+                )
+            ]
+        # Each node that was not seen left two events.
+        runs += self.events_dropped // 2
+        return {
+            "phase": self.phase,
+            "steps": self.steps_done,
+            "running": len(self._running),
+            "elapsed_ns": elapsed,
+            "step_ns": max(0, step_ns),
+            "runs_per_second": runs / (elapsed / 1e9) if elapsed else 0.0,
+            "partitions": partitions,
+            "frames": [
+                {
+                    "name": row.name,
+                    "device": row.device,
+                    "depth": row.depth,
+                    "iteration": row.iteration,
+                    "live": row.live,
+                    "isDone": row.is_done,
+                    "runs": row.runs,
+                }
+                for row in rows[:MAX_FRAME_ROWS]
+            ],
+            "moreFrames": max(0, len(rows) - MAX_FRAME_ROWS),
+            "dropped": self.events_dropped,
+            "error": step.error if step is not None else self.error,
+        }
+
+
+def make_signature(
+    number: int, partitioned: PartitionedGraph, placed: PlacedGraph | None, graph: Graph | None
+) -> Signature:
+    """Builds the scene of a signature and finds every partition's nodes in it."""
+    description = describe_partitions(partitioned, placed, graph)
+    scene = build_scene(description.nodes, partitions=description.devices)
+    position = scene.position()
+    place_of = [
+        [position[first + node_id] for node_id in range(len(view.node_names))]
+        for view, first in zip(partitioned.partitions, description.start)
+    ]
+    totals = [sum(op not in _NOT_NODES for op in view.node_ops) for view in partitioned.partitions]
+    return Signature(number, partitioned, placed, graph, scene, place_of, totals)
+
+
+def _name_of(step: RunningStep, partition: int, node_id: int) -> str:
+    names = step.signature.partitioned.partitions[partition].node_names
+    return names[node_id] if 0 <= node_id < len(names) else ""

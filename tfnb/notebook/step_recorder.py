@@ -1,0 +1,140 @@
+"""Records what the executor tells, as numbered tuples in a bounded deque, and does nothing else.
+
+The hooks run on the executor's threads, millions of times a second if need be; who wants to know
+what the events mean reads them elsewhere (``step_model.py``), a few times a second.  When the
+deque is full the oldest events fall out, which the reader sees by a gap in the numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core.step_events import StepObserver
+
+if TYPE_CHECKING:
+    from tfnb.core.step_events import PartitionedGraph, PlacedGraph
+
+MAX_EVENTS = 60_000
+
+# The kinds of events; a tuple is (number, kind, session, ...), the rest as the hook got it.
+STEP_STARTED, STEP_DONE, NODE_STARTED, NODE_DONE = range(4)
+ITERATION_STARTED, ITERATION_DONE, FRAME_DONE = range(4, 7)
+SENT, RECEIVED = range(7, 9)
+
+
+class EventLog:
+    """The deque that all recorders of one watch share; numbers count every event ever made."""
+
+    def __init__(self, max_events: int = MAX_EVENTS) -> None:
+        self.events: deque[tuple[Any, ...]] = deque(maxlen=max_events)
+        self.next_number = itertools.count().__next__
+        # These must outlive a flood of node events.
+        self.signatures: deque[tuple[int, PlacedGraph | PartitionedGraph]] = deque()
+        self.frames: deque[tuple[int, int, int, int, int, int]] = deque(maxlen=max_events)
+
+
+class StepRecorder(StepObserver):
+    """The observer of one session; ``session`` is its number within the watch."""
+
+    def __init__(self, log: EventLog, session: int) -> None:
+        self._append = log.events.append
+        self._append_signature = log.signatures.append
+        self._append_frame = log.frames.append
+        self._number = log.next_number
+        self._session = session
+
+    def graph_placed(self, placed: PlacedGraph) -> None:
+        """Keeps where the signature's nodes went."""
+        self._append_signature((self._session, placed))
+
+    def graph_partitioned(self, partitioned: PartitionedGraph) -> None:
+        """Keeps the signature's names."""
+        self._append_signature((self._session, partitioned))
+
+    def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
+        """Records the start of a step."""
+        self._append((self._number(), STEP_STARTED, self._session, step_id, signature_id, t_ns))
+
+    def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
+        """Records the end of a step."""
+        self._append((self._number(), STEP_DONE, self._session, step_id, t_ns, error))
+
+    def node_started(
+        self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """Records that a node's kernel begins."""
+        self._append(
+            (self._number(), NODE_STARTED, self._session, step_id, partition, node_id, t_ns)
+        )
+
+    def node_done(
+        self,
+        step_id: int,
+        partition: int,
+        node_id: int,
+        frame_id: int,
+        iteration: int,
+        t_ns: int,
+        is_dead: bool,
+    ) -> None:
+        """Records that a node is done, or was dead."""
+        self._append(
+            (self._number(), NODE_DONE, self._session, step_id, partition, node_id, t_ns, is_dead)
+        )
+
+    def frame_entered(
+        self,
+        step_id: int,
+        partition: int,
+        frame_id: int,
+        parent_frame_id: int,
+        parent_iteration: int,
+        name_index: int,
+        t_ns: int,
+    ) -> None:
+        """Keeps which loop begins."""
+        self._append_frame(
+            (self._session, step_id, partition, frame_id, parent_frame_id, name_index)
+        )
+
+    def iteration_started(
+        self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """Records that an iteration begins."""
+        self._append(
+            (
+                self._number(),
+                ITERATION_STARTED,
+                self._session,
+                step_id,
+                partition,
+                frame_id,
+                iteration,
+            )
+        )
+
+    def iteration_done(
+        self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """Records that an iteration has ended."""
+        self._append(
+            (self._number(), ITERATION_DONE, self._session, step_id, partition, frame_id, iteration)
+        )
+
+    def frame_done(self, step_id: int, partition: int, frame_id: int, t_ns: int) -> None:
+        """Records that a loop has ended."""
+        self._append((self._number(), FRAME_DONE, self._session, step_id, partition, frame_id))
+
+    def tensor_sent(
+        self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
+    ) -> None:
+        """Records what goes to another device."""
+        self._append((self._number(), SENT, self._session, step_id, partition, num_bytes))
+
+    def tensor_received(
+        self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
+    ) -> None:
+        """Records what came from another device."""
+        self._append((self._number(), RECEIVED, self._session, step_id, partition, num_bytes))

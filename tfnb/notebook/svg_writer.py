@@ -1,0 +1,100 @@
+"""Writes SVG as text; every text that is not a number goes through :func:`escape`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape as _escape_markup
+from xml.sax.saxutils import quoteattr
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# XML 1.0 has no place for these, escaped or not.
+_IMPOSSIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
+MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+
+
+def escape(text: str) -> str:
+    """Text for the inside of an element.
+
+    >>> escape("<img onerror=x>")
+    '&lt;img onerror=x&gt;'
+    """
+    return _escape_markup(_IMPOSSIBLE.sub("\ufffd", text))
+
+
+class SvgWriter:
+    """Collects elements and gives the document; coordinates are in CSS pixels."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+
+    def rect(self, x: float, y: float, width: float, height: float, **attributes: object) -> None:
+        """Adds a rectangle."""
+        self._add("rect", {"x": x, "y": y, "width": width, "height": height, **attributes})
+
+    def path(self, d: str, **attributes: object) -> None:
+        """Adds a path; ``d`` is made by the caller, of numbers and letters."""
+        self._add("path", {"d": d, **attributes})
+
+    def circle(self, x: float, y: float, r: float, **attributes: object) -> None:
+        """Adds a circle."""
+        self._add("circle", {"cx": x, "cy": y, "r": r, **attributes})
+
+    def text(
+        self, x: float, y: float, text: str, *, tooltip: str = "", **attributes: object
+    ) -> None:
+        """Adds a text, escaped, with an optional tooltip."""
+        inside = escape(text) + (f"<title>{escape(tooltip)}</title>" if tooltip else "")
+        self._add("text", {"x": x, "y": y, **attributes}, inside)
+
+    def raw_definition(self, markup: str) -> None:
+        """Adds a constant piece of markup, such as an arrow head."""
+        self._parts.append(markup)
+
+    def document(self, width: float, height: float, title: str) -> str:
+        """The whole picture, as wide as it is asked to be and never wider than its cell."""
+        head = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_number(width)}" '
+            f'height="{_number(height)}" viewBox="0 0 {_number(width)} {_number(height)}" '
+            f'style="max-width: 100%; height: auto" font-family={quoteattr(FONT)} '
+            f'font-size="11" role="img">'
+        )
+        return "\n".join([head, f"<title>{escape(title)}</title>", *self._parts, "</svg>"])
+
+    def _add(self, tag: str, attributes: dict[str, object], inside: str = "") -> None:
+        written = " ".join(
+            f"{name.replace('_', '-')}={quoteattr(_value(value))}"
+            for name, value in attributes.items()
+        )
+        self._parts.append(
+            f"<{tag} {written}>{inside}</{tag}>" if inside else f"<{tag} {written}/>"
+        )
+
+
+def polyline(points: Iterable[tuple[float, float]]) -> str:
+    """A path through points, bent smoothly: vertical where it leaves and where it arrives."""
+    found = list(points)
+    (x, y), *rest = found
+    d = f"M{_number(x)} {_number(y)}"
+    for next_x, next_y in rest:
+        middle = (y + next_y) / 2
+        d += (
+            f"C{_number(x)} {_number(middle)} {_number(next_x)} {_number(middle)} "
+            f"{_number(next_x)} {_number(next_y)}"
+        )
+        x, y = next_x, next_y
+    return d
+
+
+def _value(value: object) -> str:
+    return (
+        _number(value) if isinstance(value, int | float) else _IMPOSSIBLE.sub("\ufffd", str(value))
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".rstrip("0").rstrip(".")

@@ -1,0 +1,289 @@
+"""What a view shows: finds the graph, the session and the signature that a user means.
+
+A target may be an object (graph, session, tensor, operation, variable, path), or a text: the name
+of such an object in the notebook, a file with a graph, or the name of a node or a scope.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tfnb.client.session import BaseSession, live_sessions
+from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.default_session import get_default_session
+from tfnb.framework.graph import Graph
+from tfnb.framework.operation import Operation
+from tfnb.framework.tensor import Tensor
+from tfnb.notebook.graph_def_scene import describe_graph_def
+from tfnb.notebook.graph_scene import describe_graph
+from tfnb.notebook.scene import Scene, build_scene
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfnb.core.step_events import PartitionedGraph, PlacedGraph, StepEvents
+    from tfnb.notebook.last_run import LastRun
+
+GRAPH_FILES = (".pb", ".pbtxt", ".pbtext", ".meta")
+
+
+class TargetError(ValueError):
+    """A target that cannot be shown, with what to do instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A graph or a file, and the node or scope in it that was meant."""
+
+    graph: Graph | None
+    file: Path | None = None
+    selected: str = ""
+    session: BaseSession | None = None
+
+    def scene(self) -> Scene:
+        """The scene of the whole graph."""
+        if self.file is not None:
+            return build_scene(describe_graph_def(_read_graph_def(self.file)), title=self.file.name)
+        assert self.graph is not None
+        return build_scene(describe_graph(self.graph), title="graph")
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureViews:
+    """What the runtime tells of one signature of a session."""
+
+    session: BaseSession
+    placed: PlacedGraph | None
+    partitioned: PartitionedGraph
+
+
+def find_target(target: Any = None, namespace: Mapping[str, Any] | None = None) -> Target:
+    """The graph that is meant; without a target, the one that the next ``run`` would use.
+
+    Raises:
+      TargetError: nothing of that kind or name is there.
+    """
+    if target is None or target == "":
+        session = get_default_session()
+        graph = get_default_graph()
+        if isinstance(session, BaseSession) and not graph.get_operations():
+            graph = session.graph
+        return Target(graph)
+    if isinstance(target, str):
+        return _find_by_text(target, namespace or {})
+    if isinstance(target, Path):
+        return _file(target)
+    found = _graph_of(target)
+    if found is None:
+        raise TargetError(
+            f"A {type(target).__name__} has no graph to show; give a Graph, Session, Tensor, "
+            "Operation or the path of a file with a graph."
+        )
+    return found
+
+
+def _find_by_text(text: str, namespace: Mapping[str, Any]) -> Target:
+    if text in namespace:
+        found = _graph_of(namespace[text])
+        if found is not None:
+            return found
+        if isinstance(namespace[text], str | Path):
+            return find_target(namespace[text])
+    if text.endswith(GRAPH_FILES):
+        return _file(Path(text))
+    graph = find_target().graph
+    assert graph is not None
+    name = text.removesuffix(":0").rstrip("/")
+    prefix = f"{name}/"
+    for op in graph.get_operations():
+        if op.name == name:
+            return Target(graph, selected=name)
+    for op in graph.get_operations():
+        if op.name.startswith(prefix):
+            return Target(graph, selected=op.name)
+    raise TargetError(
+        f"'{text}' is neither a variable with a graph, nor a file, nor a node or scope of the "
+        f"default graph, which has {len(graph.get_operations())} nodes."
+    )
+
+
+def _graph_of(value: Any) -> Target | None:
+    if isinstance(value, Graph):
+        return Target(value)
+    if isinstance(value, BaseSession):
+        return Target(value.graph, session=value)
+    if isinstance(value, Tensor):
+        return Target(value.graph, selected=value.op.name)
+    if isinstance(value, Operation):
+        return Target(value.graph, selected=value.name)
+    op = getattr(value, "op", None)  # variables, IndexedSlices
+    if isinstance(op, Operation):
+        return Target(op.graph, selected=op.name)
+    return None
+
+
+def _file(path: Path) -> Target:
+    if not path.is_file():
+        raise TargetError(f"There is no file '{path}'.")
+    return Target(None, file=path)
+
+
+def _read_graph_def(path: Path) -> Any:
+    """Reads a GraphDef, binary or text, or the graph of a MetaGraphDef or SavedModel."""
+    from google.protobuf import text_format
+    from google.protobuf.message import DecodeError
+
+    from tfnb.proto import graph_pb2, meta_graph_pb2, saved_model_pb2
+
+    data = path.read_bytes()
+    is_text = path.suffix in (".pbtxt", ".pbtext")
+    for message in (
+        graph_pb2.GraphDef(),
+        saved_model_pb2.SavedModel(),
+        meta_graph_pb2.MetaGraphDef(),
+    ):
+        try:
+            if is_text:
+                text_format.Parse(data, message)
+            else:
+                message.ParseFromString(data)
+        except (DecodeError, text_format.ParseError, UnicodeDecodeError, RecursionError):
+            continue
+        graph_def = _graph_def_in(message)
+        if graph_def is not None and graph_def.node:
+            return graph_def
+    raise TargetError(f"'{path}' holds no GraphDef, MetaGraphDef or SavedModel.")
+
+
+def _graph_def_in(message: Any) -> Any:
+    if hasattr(message, "meta_graphs"):
+        return message.meta_graphs[0].graph_def if message.meta_graphs else None
+    return getattr(message, "graph_def", message)
+
+
+# -- signatures ------------------------------------------------------------------------------------
+
+
+def session_of(events: StepEvents) -> BaseSession | None:
+    """The open session whose runtime tells these events."""
+    for session in live_sessions():
+        if events_of(session) is events:
+            return session
+    return None
+
+
+def events_of(session: BaseSession) -> StepEvents | None:
+    """What a session's runtime tells; None for a session that runs elsewhere."""
+    return getattr(session._session, "step_events", None)
+
+
+def find_signature(
+    fetch: Any = None,
+    namespace: Mapping[str, Any] | None = None,
+    session: BaseSession | None = None,
+    last_run: LastRun | None = None,
+) -> SignatureViews:
+    """The signature of the last run, or the one that asks for ``fetch``; nothing is run.
+
+    A signature that nobody asked for yet is prepared.
+
+    Raises:
+      TargetError: nothing ran yet, or there is no such fetch or no session to place it.
+    """
+    if isinstance(fetch, BaseSession):
+        fetch, session = None, fetch
+    if isinstance(fetch, str) and fetch:
+        fetch = _fetch_named(fetch, namespace or {})
+        if isinstance(fetch, BaseSession):
+            fetch, session = None, fetch
+    if fetch is None or fetch == "":
+        return _last_signature(session, last_run)
+    names = _names_of(fetch)
+    chosen = session or _session_for(fetch)
+    return _signature_of(chosen, names) or _prepare(chosen, fetch, names)
+
+
+def _fetch_named(text: str, namespace: Mapping[str, Any]) -> Any:
+    value = namespace.get(text)
+    if isinstance(value, Tensor | Operation | BaseSession | list | tuple):
+        return value
+    target = _find_by_text(text, namespace)
+    if target.graph is None or not target.selected:
+        raise TargetError(f"'{text}' is not a tensor or an operation.")
+    return target.graph.get_operation_by_name(target.selected)
+
+
+def _names_of(fetch: Any) -> tuple[list[str], list[str]]:
+    """The names of fetched tensors and of target operations in a fetch."""
+    tensors: list[str] = []
+    targets: list[str] = []
+    for element in fetch if isinstance(fetch, list | tuple) else [fetch]:
+        if isinstance(element, Tensor):
+            tensors.append(element.name)
+        elif isinstance(element, Operation):
+            targets.append(element.name)
+        else:
+            op = getattr(element, "op", None)
+            if not isinstance(op, Operation):
+                raise TargetError(f"A {type(element).__name__} cannot be fetched.")
+            targets.append(op.name)
+    return tensors, targets
+
+
+def _session_for(fetch: Any) -> BaseSession:
+    first = fetch[0] if isinstance(fetch, list | tuple) else fetch
+    graph = first.graph if hasattr(first, "graph") else first.op.graph
+    default = get_default_session()
+    candidates = [default] if isinstance(default, BaseSession) else []
+    for session in [*candidates, *live_sessions()]:
+        if session.graph is graph and events_of(session) is not None:
+            return session
+    raise TargetError("No open session of this process runs that graph; open one to place it.")
+
+
+def _signature_of(
+    session: BaseSession, names: tuple[list[str], list[str]]
+) -> SignatureViews | None:
+    events = events_of(session)
+    if events is None:
+        return None
+    tensors, targets = map(set, names)
+    for placed, partitioned in reversed(events.signatures()):
+        if partitioned is None:
+            continue
+        if tensors <= set(partitioned.fetches) and targets <= set(partitioned.targets):
+            return SignatureViews(session, placed, partitioned)
+    return None
+
+
+def _prepare(
+    session: BaseSession, fetch: Any, names: tuple[list[str], list[str]]
+) -> SignatureViews:
+    tensors, targets = names
+    session._extend_graph()
+    session._session.prepare((), tuple(tensors), tuple(targets))
+    found = _signature_of(session, names)
+    if found is None:
+        raise TargetError(f"The session does not tell how it would run {fetch!r}.")
+    return found
+
+
+def _last_signature(session: BaseSession | None, last_run: LastRun | None) -> SignatureViews:
+    if session is None and last_run is not None and (views := last_run.views()) is not None:
+        return views
+    default = get_default_session()
+    sessions = [session] if session is not None else live_sessions()
+    if session is None and isinstance(default, BaseSession):
+        sessions = [default, *sessions]
+    for candidate in sessions:
+        events = events_of(candidate)
+        if events is None:
+            continue
+        if last_run is not None and (views := last_run.views(candidate)) is not None:
+            return views
+        for placed, partitioned in reversed(events.signatures()):
+            if partitioned is not None:
+                return SignatureViews(candidate, placed, partitioned)
+    raise TargetError("Nothing has run yet: run something first, or say which fetch to show.")

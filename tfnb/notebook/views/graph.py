@@ -1,0 +1,48 @@
+"""The interactive graph of what a user builds, or of a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.notebook.scene_text import scene_text
+from tfnb.notebook.shell import TextPicture, current_shell, is_notebook
+from tfnb.notebook.targets import find_target
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfnb.notebook.views.widget import SceneWidget
+
+HEIGHT = 420
+COLOURS = ("kind", "device", "partition")
+
+
+def graph(
+    target: Any = None,
+    *,
+    colour_by: str = "kind",
+    height: int = HEIGHT,
+    namespace: Mapping[str, Any] | None = None,
+) -> SceneWidget | TextPicture:
+    """Shows a graph: scopes open and close, nodes are searched, coloured and explained.
+
+    Args:
+      target: a Graph, Session, Tensor, Operation, variable, the path of a graph file, or the name
+        of a node or scope; without it the default graph.
+      colour_by: ``"kind"`` of op, ``"device"`` or ``"partition"``.
+      height: of the drawing, in CSS pixels.
+      namespace: where a text may also be the name of a variable.
+
+    Returns:
+      A widget in a notebook; elsewhere a text that prints as a tree.
+
+    Raises:
+      TargetError: there is nothing to show.
+    """
+    found = find_target(target, namespace)
+    scene = found.scene()
+    if not is_notebook(current_shell()):
+        return TextPicture(scene_text(scene))
+    from tfnb.notebook.views.widget import SceneWidget
+
+    return SceneWidget(scene, colour_by=colour_by, height=height, selected=found.selected)

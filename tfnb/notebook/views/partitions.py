@@ -1,0 +1,79 @@
+"""The graphs that a signature was cut into, one lane per device, with what is sent between them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.notebook.attr_text import one_line
+from tfnb.notebook.graph_scene import describe_partitions
+from tfnb.notebook.scene import build_scene
+from tfnb.notebook.shell import TextPicture, current_shell, is_notebook
+from tfnb.notebook.targets import find_signature
+from tfnb.notebook.views.graph import HEIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfnb.client.session import BaseSession
+    from tfnb.core.step_events import PartitionedGraph
+    from tfnb.notebook.last_run import LastRun
+    from tfnb.notebook.views.widget import SceneWidget
+
+_MAX_TRANSFERS = 40
+
+
+def partitions(
+    fetch: Any = None,
+    *,
+    session: BaseSession | None = None,
+    height: int = HEIGHT,
+    namespace: Mapping[str, Any] | None = None,
+    last_run: LastRun | None = None,
+) -> SceneWidget | TextPicture:
+    """Shows the last run's partitions, or those of a fetch, as lanes.
+
+    Args:
+      fetch: a Tensor, an Operation, a list of these or a name; without it the last run.
+      session: whose partitions; the default session's where none is given.
+      height: of the drawing, in CSS pixels.
+      namespace: where a text may also be the name of a variable.
+      last_run: knows what ran last.
+
+    Raises:
+      TargetError: nothing ran yet, or there is no such fetch.
+    """
+    views = find_signature(fetch, namespace, session, last_run)
+    if not is_notebook(current_shell()):
+        return TextPicture(partitions_text(views.partitioned))
+    from tfnb.notebook.views.widget import SceneWidget
+
+    described = describe_partitions(views.partitioned, views.placed, views.session.graph)
+    scene = build_scene(
+        described.nodes, title="partitions", partitions=described.devices, in_lanes=True
+    )
+    return SceneWidget(scene, view="partitions", colour_by="device", height=height)
+
+
+def partitions_text(partitioned: PartitionedGraph) -> str:
+    """The partitions and the tensors that pass between them, as text."""
+    lines = []
+    senders: dict[str, tuple[str, str]] = {}
+    receivers: list[tuple[str, str, str]] = []
+    for view in partitioned.partitions:
+        lines.append(f"{_short(view.device)}: {len(view.node_names):,} nodes")
+        for node_id, edge in view.send_recv:
+            name = view.node_names[node_id]
+            if view.node_ops[node_id].endswith("Send"):
+                senders[edge] = (_short(view.device), name)
+            else:
+                receivers.append((edge, _short(view.device), name))
+    for edge, device, _ in receivers[:_MAX_TRANSFERS]:
+        source = senders.get(edge, ("?", ""))[0]
+        lines.append(f"  {source} → {device}  {one_line(edge)}")
+    if len(receivers) > _MAX_TRANSFERS:
+        lines.append(f"  … {len(receivers) - _MAX_TRANSFERS:,} more transfers")
+    return "\n".join(lines)
+
+
+def _short(device: str) -> str:
+    return device.removeprefix("/job:localhost/replica:0/task:0/device:")

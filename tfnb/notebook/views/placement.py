@@ -1,0 +1,85 @@
+"""Which device each node of a signature got, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from tfnb.notebook.attr_text import cut_middle, one_line
+from tfnb.notebook.graph_scene import describe_placement
+from tfnb.notebook.scene import build_scene
+from tfnb.notebook.shell import TextPicture, current_shell, is_notebook
+from tfnb.notebook.targets import find_signature
+from tfnb.notebook.views.graph import HEIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfnb.client.session import BaseSession
+    from tfnb.core.step_events import PlacedGraph
+    from tfnb.notebook.last_run import LastRun
+    from tfnb.notebook.views.widget import SceneWidget
+
+_MAX_ROWS = 60
+_MAX_CELL = 44
+
+
+def placement(
+    fetch: Any = None,
+    *,
+    session: BaseSession | None = None,
+    height: int = HEIGHT,
+    namespace: Mapping[str, Any] | None = None,
+    last_run: LastRun | None = None,
+) -> SceneWidget | TextPicture:
+    """Shows the devices of the last run's nodes, or of a fetch's, with the placer's reasons.
+
+    Args:
+      fetch: a Tensor, an Operation, a list of these or a name; without it the last run.
+      session: whose placement; the default session's where none is given.
+      height: of the drawing, in CSS pixels.
+      namespace: where a text may also be the name of a variable.
+      last_run: knows what ran last.
+
+    Raises:
+      TargetError: nothing ran yet, or there is no such fetch.
+    """
+    views = find_signature(fetch, namespace, session, last_run)
+    placed = views.placed
+    assert placed is not None
+    if not is_notebook(current_shell()):
+        return TextPicture(placement_text(placed))
+    from tfnb.notebook.views.widget import SceneWidget
+
+    scene = build_scene(describe_placement(placed, views.session.graph), title="placement")
+    return SceneWidget(scene, view="placement", colour_by="device", height=height)
+
+
+def placement_text(placed: PlacedGraph) -> str:
+    """The placement as a table: node, op, requested and chosen device, reason."""
+    rows: list[tuple[str, ...]] = [
+        (view.node, view.op, view.requested or "any", _short(view.chosen), view.why)
+        for view in placed.placements
+    ]
+    counts = Counter(row[3] for row in rows)
+    head = ", ".join(f"{device}: {count}" for device, count in sorted(counts.items()))
+    return "\n".join([head, *_table(("node", "op", "requested", "device", "why"), rows)])
+
+
+def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    shown = [
+        (*(cut_middle(one_line(text), _MAX_CELL) for text in row[:-1]), one_line(row[-1]))
+        for row in rows[:_MAX_ROWS]
+    ]
+    widths = [max(len(row[i]) for row in [titles, *shown]) for i in range(len(titles))]
+    lines = [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip()
+        for row in [titles, *shown]
+    ]
+    if len(rows) > _MAX_ROWS:
+        lines.append(f"… {len(rows) - _MAX_ROWS:,} more nodes")
+    return lines
+
+
+def _short(device: str) -> str:
+    return device.removeprefix("/job:localhost/replica:0/task:0/device:") or "none"

@@ -1,0 +1,123 @@
+"""Watching steps while they run: recorders on every session, one publisher, one widget."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+from tfnb.core.step_events import unwatch_sessions, watch_sessions
+from tfnb.notebook.shell import current_shell, is_notebook, show
+from tfnb.notebook.step_model import StepModel
+from tfnb.notebook.step_publisher import UPDATES_PER_SECOND, StepPublisher
+from tfnb.notebook.step_recorder import EventLog, StepRecorder
+from tfnb.notebook.summary_svg import summary_svg, summary_text
+from tfnb.notebook.targets import session_of
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from tfnb.core.step_events import StepEvents
+    from tfnb.framework.graph import Graph
+    from tfnb.notebook.scene import Scene
+    from tfnb.notebook.step_publisher import Sink
+
+HEIGHT = 360
+
+
+class Watch:
+    """A context manager that shows every step run inside it, of every session.
+
+    In a notebook a live widget appears at once and a frozen summary at the end; elsewhere the
+    summary is printed.
+
+    Attributes:
+      model: what is known of the steps.
+      widget: the live view, None outside a notebook.
+    """
+
+    def __init__(
+        self,
+        *,
+        height: int = HEIGHT,
+        updates_per_second: float = UPDATES_PER_SECOND,
+        keeps_summary: bool = True,
+    ) -> None:
+        self.model = StepModel(self._graph_of)
+        self.widget: Any = None
+        self._height = height
+        self._updates_per_second = updates_per_second
+        self._keeps_summary = keeps_summary
+        self._log = EventLog()
+        self._recorders: list[tuple[StepEvents, StepRecorder]] = []
+        self._publisher: StepPublisher | None = None
+
+    def __enter__(self) -> Self:
+        sink: Sink = _Nowhere()
+        if is_notebook(current_shell()):
+            from tfnb.notebook.views.widget import SceneWidget
+
+            sink = self.widget = SceneWidget(None, view="progress", height=self._height)
+            show(self.widget)
+        self._publisher = StepPublisher(
+            self._log, self.model, sink, updates_per_second=self._updates_per_second
+        )
+        watch_sessions(self._join)
+        self._publisher.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        unwatch_sessions(self._join)
+        for events, recorder in self._recorders:
+            events.remove(recorder)
+        assert self._publisher is not None
+        self._publisher.stop()
+        if self._keeps_summary:
+            self._show_summary()
+
+    def summary(self) -> str:
+        """What ran, as text."""
+        return summary_text(self.model, self.model.counters(time.perf_counter_ns()))
+
+    def _show_summary(self) -> None:
+        counters = self.model.counters(time.perf_counter_ns())
+        text = summary_text(self.model, counters)
+        if self.widget is None:
+            print(text)
+            return
+        bundle = {"text/plain": text}
+        if counters["partitions"]:
+            bundle["image/svg+xml"] = summary_svg(self.model, counters)
+        show(bundle, raw=True)
+
+    def _join(self, events: StepEvents) -> None:
+        recorder = StepRecorder(self._log, len(self._recorders))
+        self._recorders.append((events, recorder))
+        events.add(recorder)
+
+    def _graph_of(self, number: int) -> Graph | None:
+        session = session_of(self._recorders[number][0])
+        return None if session is None else session.graph
+
+
+class _Nowhere:
+    """The sink of a terminal: nothing is shown before the end."""
+
+    def show(
+        self, scene: Scene | None, states: bytes, counters: dict[str, Any] | None = None
+    ) -> None:
+        """Shows nothing."""
+
+
+def watch(*, height: int = HEIGHT, updates_per_second: float = UPDATES_PER_SECOND) -> Watch:
+    """Watches the steps run inside a ``with`` block.
+
+    Args:
+      height: of the drawing, in CSS pixels.
+      updates_per_second: how often the picture changes.
+    """
+    return Watch(height=height, updates_per_second=updates_per_second)

@@ -1,0 +1,77 @@
+"""The widget behind every interactive view: a scene and its states."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import traitlets
+
+from tfnb.notebook.scene_text import scene_text
+
+if TYPE_CHECKING:
+    from tfnb.notebook.scene import Scene
+
+STATIC = Path(__file__).parent.parent / "static"
+
+
+@cache
+def _static(name: str) -> str:
+    return (STATIC / name).read_text(encoding="utf-8")
+
+
+class SceneWidget(anywidget.AnyWidget):
+    """Shows a scene; ``selected`` is the name of the node selected in the browser.
+
+    All of it travels over the notebook's own connection: no server, no port.
+    """
+
+    _esm = _static("tfnb.js")
+    _css = _static("tfnb.css")
+
+    _scene = traitlets.Bytes(b"").tag(sync=True)
+    _states = traitlets.Bytes(b"").tag(sync=True)
+    _counters = traitlets.Dict().tag(sync=True)
+    _options = traitlets.Dict().tag(sync=True)
+    selected = traitlets.Unicode("", help="The name of the selected node, or empty.").tag(sync=True)
+
+    def __init__(
+        self,
+        scene: Scene | None,
+        *,
+        view: str = "graph",
+        colour_by: str = "kind",
+        height: int = 420,
+        selected: str = "",
+    ) -> None:
+        self.scene = scene
+        super().__init__(
+            _scene=b"" if scene is None else scene.encode(),
+            _options={"view": view, "colourBy": colour_by, "height": height},
+            selected=selected,
+        )
+
+    def show(
+        self, scene: Scene | None, states: bytes, counters: dict[str, Any] | None = None
+    ) -> None:
+        """Sends a new scene (if any), the states of its nodes and the counters as one message."""
+        with self.hold_sync():
+            if scene is not None:
+                self.scene = scene
+                self._scene = scene.encode()
+            self._states = states
+            if counters is not None:
+                self._counters = counters
+
+    def __repr__(self) -> str:
+        return "" if self.scene is None else scene_text(self.scene)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The widget, and for whoever cannot show it the scene as text."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        if data is not None:
+            data["text/plain"] = repr(self)
+        return bundle
