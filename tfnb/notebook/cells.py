@@ -1,4 +1,4 @@
-"""Tells the graph which cell is about to run, so that every operation knows the cell that made it."""
+"""Tells the graph which cell is about to run, so that ops know the cell that made them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completes ``%tfnb``: subcommands, options and their choices, names of variables, nodes and scopes, files."""
+"""Completes ``%tfnb``: subcommands, options, variables, nodes and scopes, files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _arguments(magics: TfnbMagics, parser: Any, words: list[str]) -> list[str]:
     if typed.startswith("-"):
         return sorted(name for name in options if name.startswith(typed) and name.startswith("--"))
     if any(not action.option_strings for action in parser._actions):
-        return _targets(magics.shell.user_ns, typed)
+        return _targets(magics.namespace, typed)
     return []
 
 

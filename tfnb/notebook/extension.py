@@ -1,4 +1,4 @@
-"""``%load_ext tfnb``, ``%unload_ext tfnb``, ``%reload_ext tfnb``: everything installed can be taken away."""
+"""``%load_ext``, ``%unload_ext`` and ``%reload_ext``: what is installed can be taken away."""
 
 from __future__ import annotations
 

@@ -48,12 +48,10 @@ class Formatters:
         """Registers the displays."""
         self._register("image/svg+xml", Graph, graph_svg)
         self._register("text/plain", Graph, _pretty(graph_text))
-        for kind, rows, text in (
-            (Tensor, tensor_rows, tensor_text),
-            (Operation, operation_rows, operation_text),
-        ):
-            self._register("text/html", kind, _html(rows))
-            self._register("text/plain", kind, _pretty(text))
+        self._register("text/html", Tensor, _html(tensor_rows))
+        self._register("text/plain", Tensor, _pretty(tensor_text))
+        self._register("text/html", Operation, _html(operation_rows))
+        self._register("text/plain", Operation, _pretty(operation_text))
         for kind in (Session, InteractiveSession):
             self._register("text/html", kind, _html(session_rows))
             self._register("text/plain", kind, _pretty(session_text))

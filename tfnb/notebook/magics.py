@@ -7,13 +7,12 @@ the same.
 from __future__ import annotations
 
 import ast
-import shlex
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import traitlets
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
-from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
 from tfnb.client.session import BaseSession
 from tfnb.core.errors import OpError
@@ -21,13 +20,15 @@ from tfnb.framework.default_session import get_default_session
 from tfnb.framework.traceback_of_user import register_cell
 from tfnb.notebook import views
 from tfnb.notebook.formatters import session_text
-from tfnb.notebook.last_run import LastRun
 from tfnb.notebook.shell import TextPicture, show
 from tfnb.notebook.step_publisher import UPDATES_PER_SECOND
+from tfnb.notebook.subcommands import HelpShown, option, parse, subcommand
 from tfnb.notebook.targets import TargetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tfnb.notebook.last_run import LastRun
 
 _HELP = """\
 %tfnb graph [target]       the graph: of a variable, a session, a file, or the default graph
@@ -44,7 +45,7 @@ CELL_COMMANDS = ("watch",)
 
 
 @magics_class
-class TfnbMagics(Magics):  # type: ignore[misc]  # IPython's base class is untyped
+class TfnbMagics(Magics):
     """Pictures of graphs and of the steps that run them."""
 
     height = traitlets.Int(420, help="Height of the drawings, in CSS pixels.").tag(config=True)
@@ -54,9 +55,16 @@ class TfnbMagics(Magics):  # type: ignore[misc]  # IPython's base class is untyp
 
     def __init__(self, shell: Any, last_run: LastRun | None = None, **options: Any) -> None:
         super().__init__(shell=shell, **options)
+        self._shell = shell
         self.last_run = last_run
 
-    @line_cell_magic  # type: ignore[untyped-decorator]
+    @property
+    def namespace(self) -> dict[str, Any]:
+        """The user's variables."""
+        namespace: dict[str, Any] = self._shell.user_ns
+        return namespace
+
+    @line_cell_magic
     def tfnb(self, line: str, cell: str | None = None) -> None:
         """Shows graphs, placements, partitions, and steps while they run.
 
@@ -68,7 +76,8 @@ class TfnbMagics(Magics):  # type: ignore[misc]  # IPython's base class is untyp
                 raise UsageError(
                     f"%%tfnb {command}: the cell magic has one subcommand, %%tfnb watch"
                 )
-            self.watch(rest.strip(), cell)
+            with contextlib.suppress(HelpShown):
+                self.watch(rest.strip(), cell)
             return
         if command in ("", "help", "-h", "--help"):
             print(_HELP)
@@ -81,71 +90,83 @@ class TfnbMagics(Magics):  # type: ignore[misc]  # IPython's base class is untyp
             )
         try:
             getattr(self, command)(rest.strip())
+        except HelpShown:
+            return
         except TargetError as error:
             raise UsageError(str(error)) from None
         except OpError as error:
             raise UsageError(f"{type(error).__name__}: {error.message}") from None
 
-    @magic_arguments("tfnb graph")  # type: ignore[untyped-decorator]
-    @argument("target", nargs="?", default="", help="variable, file, node or scope to show")
-    @argument("--colour", choices=views.COLOURS, default="kind", help="what colours mean")
-    @argument("--height", type=int, help="height in pixels")
+    @subcommand(
+        "tfnb graph",
+        option("target", nargs="?", default="", help="variable, file, node or scope to show"),
+        option("--colour", choices=views.COLOURS, default="kind", help="what colours mean"),
+        option("--height", type=int, help="height in pixels"),
+    )
     def graph(self, line: str) -> None:
         """Show a graph whose scopes open and close."""
-        options = _parse(self.graph, line)
+        options = parse(self.graph, line)
         self._show(
             views.graph(
                 options.target,
                 colour_by=options.colour,
                 height=options.height or self.height,
-                namespace=self.shell.user_ns,
+                namespace=self.namespace,
             )
         )
 
-    @magic_arguments("tfnb placement")  # type: ignore[untyped-decorator]
-    @argument("fetch", nargs="?", default="", help="tensor, operation or session; the last run")
-    @argument("--height", type=int, help="height in pixels")
+    @subcommand(
+        "tfnb placement",
+        option("fetch", nargs="?", default="", help="tensor, operation or session; the last run"),
+        option("--height", type=int, help="height in pixels"),
+    )
     def placement(self, line: str) -> None:
         """Show which device each node got, and why."""
-        self._show_signature(views.placement, _parse(self.placement, line))
+        self._show_signature(views.placement, parse(self.placement, line))
 
-    @magic_arguments("tfnb partitions")  # type: ignore[untyped-decorator]
-    @argument("fetch", nargs="?", default="", help="tensor, operation or session; the last run")
-    @argument("--height", type=int, help="height in pixels")
+    @subcommand(
+        "tfnb partitions",
+        option("fetch", nargs="?", default="", help="tensor, operation or session; the last run"),
+        option("--height", type=int, help="height in pixels"),
+    )
     def partitions(self, line: str) -> None:
         """Show the graph of each device and what is sent between them."""
-        self._show_signature(views.partitions, _parse(self.partitions, line))
+        self._show_signature(views.partitions, parse(self.partitions, line))
 
-    @magic_arguments("tfnb devices")  # type: ignore[untyped-decorator]
+    @subcommand(
+        "tfnb devices",
+    )
     def devices(self, line: str) -> None:
         """Print the default session and its devices."""
-        _parse(self.devices, line)
+        parse(self.devices, line)
         session = get_default_session()
         if isinstance(session, BaseSession):
             print(session_text(session))
         else:
             print("No session is the default here.")
 
-    @magic_arguments("tfnb watch")  # type: ignore[untyped-decorator]
-    @argument("--height", type=int, help="height in pixels")
-    @argument("--no-summary", action="store_true", help="leave no summary when the cell ends")
+    @subcommand(
+        "tfnb watch",
+        option("--height", type=int, help="height in pixels"),
+        option("--no-summary", action="store_true", help="leave no summary when the cell ends"),
+    )
     def watch(self, line: str, cell: str) -> None:
         """Run the cell and show its steps while they run."""
-        options = _parse(self.watch, line)
+        options = parse(self.watch, line)
         watched = views.Watch(
             height=options.height or views.WATCH_HEIGHT,
             updates_per_second=self.updates_per_second,
             keeps_summary=not options.no_summary,
         )
         with watched:
-            run_cell_body(self.shell, cell)
+            run_cell_body(self._shell, cell)
 
     def _show_signature(self, view: Callable[..., Any], options: Any) -> None:
         self._show(
             view(
                 options.fetch,
                 height=options.height or self.height,
-                namespace=self.shell.user_ns,
+                namespace=self.namespace,
                 last_run=self.last_run,
             )
         )
@@ -156,22 +177,6 @@ class TfnbMagics(Magics):  # type: ignore[misc]  # IPython's base class is untyp
             print(picture.text)
         else:
             show(picture)
-
-
-def _parse(method: Callable[..., None], line: str) -> Any:
-    """Parses a line; asking for help prints it and ends the magic without an error."""
-    try:
-        words = shlex.split(line)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    if "-h" in words or "--help" in words:
-        print(method.parser.format_help())  # type: ignore[attr-defined]
-        raise _HelpShown
-    return parse_argstring(method, line)
-
-
-class _HelpShown(UsageError):  # type: ignore[misc]
-    """Ends a magic that was asked for help."""
 
 
 def run_cell_body(shell: Any, cell: str) -> None:

@@ -1,0 +1,52 @@
+"""Subcommands of one magic, on IPython's own argument parsers, which are untyped."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from IPython.core.error import UsageError
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., None]")
+
+
+class HelpShown(UsageError):
+    """Ends a magic that was asked for help and has given it."""
+
+
+def option(*names: str, **settings: Any) -> Callable[[Any], Any]:
+    """One argument or option, as ``argparse`` takes it."""
+    decorate: Callable[[Any], Any] = argument(*names, **settings)  # type: ignore[no-untyped-call]
+    return decorate
+
+
+def subcommand(name: str, *options: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Gives a method a parser, which IPython's help and our completion read."""
+
+    def decorate(method: F) -> F:
+        decorated: Any = method
+        for add in reversed(options):
+            decorated = add(decorated)
+        return magic_arguments(name)(decorated)  # type: ignore[no-any-return, no-untyped-call]
+
+    return decorate
+
+
+def parse(method: Callable[..., None], line: str) -> Any:
+    """Parses a line; a request for help prints it and raises :class:`HelpShown`.
+
+    Raises:
+      UsageError: the line does not fit.
+    """
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if "-h" in words or "--help" in words:
+        print(method.parser.format_help())  # type: ignore[attr-defined]
+        raise HelpShown
+    return parse_argstring(method, line)  # type: ignore[no-untyped-call]
