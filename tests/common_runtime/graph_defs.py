@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import tfnb.ops.all_ops  # noqa: F401 - registers every op
+import tfnb.common_runtime.direct_session
+import tfnb.ops.constant_ops
+import tfnb.ops.control_flow_ops
+import tfnb.ops.cwise_binary_ops
+import tfnb.ops.function_ops
+import tfnb.ops.identity_ops
+import tfnb.ops.sendrecv_ops  # noqa: F401 - the ops these tests use
 from tfnb.common_runtime.session_factory import SessionOptions, new_session
 from tfnb.core import dtypes, tensor_util
 from tfnb.core.attr_value import encode_attr

@@ -209,6 +209,7 @@ def test_an_inner_loop_gets_a_new_frame_for_every_outer_iteration():
         (1, 1),
         (1, 2),
         (1, 3),
+        (1, 4),
     ]
     assert recorder.alive == 0
 
