@@ -21,6 +21,12 @@ _ERRORS = (
     "UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS "
     "error_code_from_exception_type exception_type_from_error_code"
 )
+_FLAGS = (
+    "FLAGS FlagValues Error IllegalFlagValueError UnrecognizedFlagError DEFINE_string "
+    "DEFINE_integer DEFINE_float DEFINE_boolean DEFINE_bool DEFINE_enum DEFINE_list "
+    "DEFINE_spaceseplist DEFINE_multi_string DEFINE_multi_integer DEFINE_multi_float "
+    "mark_flag_as_required mark_flags_as_required"
+)
 
 OTHER_NAMES: dict[str, dict[str, str]] = {
     "tfnb.core.dtypes": {"tf": _DTYPES, "dtypes": _DTYPES},
@@ -40,6 +46,8 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "executing_eagerly executing_eagerly_outside_functions "
         "control_flow_v2_enabled"
     },
+    "tfnb.client.app": {"app": "run"},
+    "tfnb.client.flags": {"app": "flags:", "flags": _FLAGS},
     "tfnb.client.compat": {
         "compat": "as_bytes as_text as_str as_str_any path_to_str bytes_or_text_types "
         "integral_types real_types complex_types forward_compatible"
