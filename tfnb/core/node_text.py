@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,8 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.proto import attr_value_pb2
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from tfnb.core.op_def import ArgDef, AttrDef, OpDef
 
 _TYPE_WORDS = {"float32": "float", "float64": "double", "float16": "half"}
@@ -33,8 +34,8 @@ def type_word(dtype: DType) -> str:
 def shape_text(shape: TensorShape) -> str:
     """A shape in messages: ``[2,?]``, or ``?`` where the rank is unknown.
 
-    >>> shape_text(TensorShape([2, None])), shape_text(TensorShape(None)), shape_text(TensorShape([]))
-    ('[2,?]', '?', '[]')
+    >>> shape_text(TensorShape([2, None])), shape_text(TensorShape(None)),
+    shape_text(TensorShape([])) ('[2,?]', '?', '[]')
     """
     dims = shape.dim_values
     if dims is None:
@@ -100,7 +101,7 @@ def node_text(
 
 
 def op_def_text(op_def: OpDef) -> str:
-    """A signature in messages: ``Op<name=Neg; signature=x:T -> y:T; attr=T:type,allowed=[...]>``."""
+    """A signature in messages: ``Op<name=Neg; signature=x:T -> y:T; attr=T:type>``."""
     parts = [
         f"Op<name={op_def.name}",
         f"signature={_args_text(op_def.inputs)} -> {_args_text(op_def.outputs)}",

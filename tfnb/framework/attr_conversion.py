@@ -1,13 +1,12 @@
 """Attribute values as users write them, as operations store them, and as ``get_attr`` gives them.
 
-Stored are the plain values of :mod:`tfnb.core.attr_value`, except for attributes that an op does not declare: those
-stay AttrValue messages.
+Stored are the plain values of :mod:`tfnb.core.attr_value`, except for attributes that an op does
+not declare: those stay AttrValue messages.
 """
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,8 @@ from tfnb.core.tensor_util import shape_to_proto
 from tfnb.proto import attr_value_pb2, tensor_pb2
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.core.dtypes import DType
     from tfnb.core.op_def import AttrDef
 
@@ -171,7 +172,7 @@ _FIELDS = {
 _FIELD_WORDS: dict[str | None, str] = {field: kind for kind, field in _FIELDS.items()}
 
 
-# ------------------------------------------------------------------------------- one kind after another
+# --------------------------------------------------------------------------- one kind after another
 
 
 def _make_float(value: Any, name: str) -> float:

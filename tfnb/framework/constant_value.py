@@ -1,19 +1,22 @@
 """``tf.get_static_value``: the value of a tensor where the graph alone decides it.
 
-A tensor whose value was asked for here can no longer be fed: the caller may have built on it.  Which ops are looked
-through is TensorFlow's list (framework/tensor_util.py); an op may bring its own reader with ``@op.constant_value``.
+A tensor whose value was asked for here can no longer be fed: the caller may have built on it.
+Which ops are looked through is TensorFlow's list (framework/tensor_util.py); an op may bring its
+own reader with ``@op.constant_value``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core.tensor_shape import Dimension, TensorShape, unknown_shape
 from tfnb.framework.convert import is_tensor
 from tfnb.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 EXPORTS = {"tf": ["get_static_value:constant_value"]}
 
@@ -73,7 +76,7 @@ def constant_value_as_shape(tensor: Tensor) -> TensorShape:
     )
 
 
-# ---------------------------------------------------------------------------------------------- values
+# ------------------------------------------------------------------------------------------- values
 
 
 def _constant_value(tensor: Tensor, partial: bool, depth: int) -> Any:
@@ -179,7 +182,7 @@ def _fill(tensor: Tensor, partial: bool, depth: int) -> Any:
     dims = tensor._shape.dim_values
     if value is None or dims is None or None in dims:
         return None
-    return np.full(dims, value, dtype=value.dtype)  # type: ignore[arg-type]
+    return np.full(dims, value, dtype=value.dtype)
 
 
 def _equal(tensor: Tensor, partial: bool, depth: int) -> Any:
@@ -218,7 +221,7 @@ _READERS: dict[str, Callable[[Tensor, bool, int], Any]] = {
 }
 
 
-# ---------------------------------------------------------------------------------------------- shapes
+# ------------------------------------------------------------------------------------------- shapes
 
 
 def _shape_of_cast(tensor: Tensor) -> TensorShape | None:

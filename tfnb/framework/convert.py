@@ -1,8 +1,8 @@
 """From Python values to tensors: ``convert_to_tensor`` and the registry behind it.
 
-A value that is no tensor is converted by the first function registered for its type, in order of priority, that does
-not answer ``NotImplemented``.  Numbers, arrays and, last of all, any object become constants.  The registry is
-filled while modules are imported; lookups are cached per type.
+A value that is no tensor is converted by the first function registered for its type, in order of
+priority, that does not answer ``NotImplemented``.  Numbers, arrays and, last of all, any object
+become constants.  The registry is filled while modules are imported; lookups are cached per type.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def convert_n_to_tensor(
     return internal_convert_n_to_tensor(values, dtype, name, preferred_dtype=preferred_dtype)
 
 
-# ---------------------------------------------------------------------------------------- the registry
+# ------------------------------------------------------------------------------------- the registry
 
 
 def register_tensor_conversion_function(
@@ -213,7 +213,7 @@ def conversions_for(kind: type) -> list[tuple[type | tuple[type, ...], Conversio
     return found
 
 
-# ------------------------------------------------------------------------------------------- constants
+# ---------------------------------------------------------------------------------------- constants
 
 
 def graph_constant(value: Any, dtype: Any = None, name: str | None = None) -> Tensor:
@@ -291,11 +291,11 @@ _register(Dimension, _dimension_conversion, 100)
 _register(object, _constant_conversion, 200)
 
 
-# --------------------------------------------------------------------------------------------- questions
+# ---------------------------------------------------------------------------------------- questions
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether a value is a tensor or something as good as one: a variable, SparseTensor, IndexedSlices."""
+    """Whether a value is a tensor or as good as one: a variable, SparseTensor, IndexedSlices."""
     return isinstance(value, Tensor) or bool(getattr(value, "is_tensor_like", False))
 
 

@@ -1,7 +1,7 @@
 """The graph that ops are added to where none is named.
 
-``with graph.as_default()`` is per thread; beneath every thread's stack lies one graph for the whole process, made on
-first use.
+``with graph.as_default()`` is per thread; beneath every thread's stack lies one graph for the whole
+process, made on first use.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The session that ``eval()`` and ``run()`` use where none is given.
 
-Only the stack lives here; the client pushes its sessions.  Anything with ``graph`` and ``run`` may stand on it.
+Only the stack lives here; the client pushes its sessions.  Anything with ``graph`` and ``run`` may
+stand on it.
 """
 
 from __future__ import annotations

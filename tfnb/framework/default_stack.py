@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from types import TracebackType
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 T = TypeVar("T")
 

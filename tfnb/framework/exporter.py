@@ -1,7 +1,8 @@
 """From the user's graph to GraphDef messages.
 
-An operation keeps the NodeDef that was made of it until something about it changes, so that extending a session
-costs what is new.  Corresponds to the other direction of :mod:`tfnb.framework.importer`.
+An operation keeps the NodeDef that was made of it until something about it changes, so that
+extending a session costs what is new.  Corresponds to the other direction of
+:mod:`tfnb.framework.importer`.
 """
 
 from __future__ import annotations
@@ -71,9 +72,7 @@ def node_def_of(op: Operation) -> graph_pb2.NodeDef:
     node = op._node
     if node is not None:
         return node
-    inputs = [tensor._as_node_def_input() for tensor in op.inputs]
-    inputs += [f"^{other.name}" for other in op._control_inputs]
-    node = graph_pb2.NodeDef(name=op.name, op=op.type, input=inputs, device=op._device)
+    node = graph_pb2.NodeDef(name=op.name, op=op.type, input=node_inputs(op), device=op._device)
     declared = op.op_definition.op_def.attr_by_name
     attrs = node.attr
     for name, value in op._attrs.items():
@@ -83,6 +82,14 @@ def node_def_of(op: Operation) -> graph_pb2.NodeDef:
             attrs[name].CopyFrom(_encode(value, declared[name].type))
     op._node = node
     return node
+
+
+def node_inputs(op: Operation) -> list[str]:
+    """The inputs as a NodeDef lists them: tensors in order, then control inputs by name."""
+    inputs = [tensor._as_node_def_input() for tensor in op.inputs]
+    if op._control_inputs:
+        inputs += sorted([f"^{other.name}" for other in op._control_inputs])
+    return inputs
 
 
 def _encode(value: Any, kind: str) -> attr_value_pb2.AttrValue:

@@ -1,7 +1,7 @@
 """Functions that a graph carries: bodies that nodes call by name.
 
-A graph's library maps names to objects like :class:`GraphFunction`; what ``Defun`` makes has the same attributes.
-Functions read from a GraphDef keep their message as it came.
+A graph's library maps names to objects like :class:`GraphFunction`; what ``Defun`` makes has the
+same attributes. Functions read from a GraphDef keep their message as it came.
 """
 
 from __future__ import annotations

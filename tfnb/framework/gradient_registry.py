@@ -1,7 +1,7 @@
 """Gradient functions by name, as ``tf.RegisterGradient`` and ``gradient_override_map`` use them.
 
-An op's own gradient stands with the op (``OpDefinition.gradient_function``); this registry holds what users add:
-gradients for further names, or for an op that has none.
+An op's own gradient stands with the op (``OpDefinition.gradient_function``); this registry holds
+what users add: gradients for further names, or for an op that has none.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def lookup(name: str) -> GradientFunction | None:
 
 
 def get_gradient_function(op: Operation) -> GradientFunction | None:
-    """The gradient of an op: its graph's override, else the one of its type; None where gradients stop.
+    """The gradient of an op: its graph's override, else its type's; None where gradients stop.
 
     Raises:
       LookupError: the op's type has no gradient.
@@ -113,7 +113,8 @@ def get_gradient_function(op: Operation) -> GradientFunction | None:
     if not op.inputs:
         return None
     if op._gradient_function is not None:
-        return op._gradient_function
+        override: GradientFunction = op._gradient_function
+        return override
     try:
         name = op.get_attr("_gradient_op_type").decode()
     except ValueError:

@@ -1,15 +1,16 @@
 """The graph that a user builds.
 
-State, all of it changed under ``_lock`` (re-entrant, held while one operation is made, so that whoever takes it sees
-only complete operations):
+State, all of it changed under ``_lock`` (re-entrant, held while one operation is made, so that
+whoever takes it sees only complete operations):
 
-* ``_operations`` and ``_nodes_by_name``: the nodes, in the order in which they were added; nothing is ever removed;
+* ``_operations`` and ``_nodes_by_name``: the nodes, in the order in which they were added; nothing
+  is ever removed;
 * ``_names_in_use``: how often each name was asked for, in lower case;
 * collections, functions, and the marks that forbid feeding or fetching.
 
 Where a thread stands in name, device, control-dependency and colocation scopes is that thread's own
-(:class:`~tfnb.framework.graph_scopes.ScopeState`).  Corresponds to ``Graph`` in TensorFlow's framework/ops.py; shape
-inference and conversion to messages stand in files of their own.
+(:class:`~tfnb.framework.graph_scopes.ScopeState`).  Corresponds to ``Graph`` in TensorFlow's
+framework/ops.py; shape inference and conversion to messages stand in files of their own.
 """
 
 from __future__ import annotations
@@ -17,16 +18,11 @@ from __future__ import annotations
 import itertools
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.core import op_registry, versions
-from tfnb.framework import traceback_of_user
 from tfnb.framework.default_graph import _default_graph_stack
-from tfnb.framework.default_stack import StackController
 from tfnb.framework.graph_scopes import (
-    VALID_OP_NAME,
     AttributeScope,
     ColocationScope,
     ControlDependenciesScope,
@@ -34,34 +30,29 @@ from tfnb.framework.graph_scopes import (
     MapScope,
     NameScope,
     ScopeState,
+    colocation_targets,
     control_dependencies_for_inputs,
+    control_op_of,
     merged_device,
 )
 from tfnb.framework.op_plan import plan_of
-from tfnb.framework.operation import Operation
-from tfnb.framework.shape_refiner import infer_shapes
+from tfnb.framework.operation_factory import create_operation
 from tfnb.framework.tensor import Tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from types import TracebackType
+
     from tfnb.core.dtypes import DType
     from tfnb.core.op_registry import OpDefinition
-    from tfnb.core.versions import VersionDef
+    from tfnb.framework.default_stack import StackController
     from tfnb.framework.function_library import GraphFunction
+    from tfnb.framework.operation import Operation
     from tfnb.proto import graph_pb2, op_def_pb2
 
 EXPORTS = {"tf": ["Graph", "Operation", "Tensor"]}
 
 _graph_ids = itertools.count()
-
-# Set by the control-flow builders: refuses an input that comes from inside a loop or branch.
-# hook(op, input_op); called for inputs whose context differs from the op's own.
-_check_input_context: Callable[[Operation, Operation], None] | None = None
-
-
-def set_input_context_check(check: Callable[[Operation, Operation], None] | None) -> None:
-    """Installs what refuses inputs from inside another control-flow context."""
-    global _check_input_context
-    _check_input_context = check
 
 
 class Graph:
@@ -85,14 +76,14 @@ class Graph:
         )
         self._unfeedable_tensors: set[Tensor] = set()
         self._unfetchable_ops: set[Operation] = set()
-        # How many of these marks there are: whoever checked a run once need not do so again until it changes.
-        self._num_access_marks = 0
-        # Grows with each mark, so that a session knows when to check again what it may feed and fetch.
+        # Grows with each mark, so that a session knows when to check again what it may feed and
+        # fetch.
         self._num_access_marks = 0
         self._finalized = False
         self._building_function = False
         self._thread_local = threading.local()
-        # Applied to new operations: attribute -> value or fn(node_def); op type -> label, name of a gradient, gradient.
+        # Applied to new operations: attribute -> value or fn(node_def); op type -> label, name of a
+        # gradient, gradient.
         self._attr_scope_map: dict[str, Any] = {}
         self._op_to_kernel_label_map: dict[str, str] = {}
         self._gradient_override_map: dict[str, str] = {}
@@ -110,7 +101,7 @@ class Graph:
         self._handle_movers: dict[Any, Any] = {}
         self._handle_deleters: dict[Any, Any] = {}
 
-    # -- what it holds -------------------------------------------------------------------------------
+    # -- what it holds ---------------------------------------------------------------------------
 
     @property
     def version(self) -> int:
@@ -170,11 +161,11 @@ class Graph:
         """A context manager that makes this the default graph of the thread."""
         return _default_graph_stack.get_controller(self)
 
-    def __enter__(self) -> Graph:
+    def __enter__(self) -> Self:
         controllers = self._thread_local.__dict__.setdefault("controllers", [])
         controllers.append(self.as_default())
-        entered: Graph = controllers[-1].__enter__()
-        return entered
+        controllers[-1].__enter__()
+        return self
 
     def __exit__(
         self,
@@ -207,7 +198,7 @@ class Graph:
         with self._lock:
             return graph_def_of(self, from_version or 0, add_shapes), self.version
 
-    # -- adding operations ---------------------------------------------------------------------------
+    # -- adding operations -----------------------------------------------------------------------
 
     def create_op(
         self,
@@ -267,9 +258,10 @@ class Graph:
         complete = plan.attrs_of_create_op(inputs, attrs or {})
         plan.check_inputs(name or op_type, inputs, complete)
         if input_types is not None:
-            _check_input_types(name or op_type, inputs, list(input_types))
+            plan.check_input_types(name or op_type, inputs, list(input_types))
         output_types = plan.op_def.output_types(complete)
-        return self._build_op(
+        return create_operation(
+            self,
             plan.definition,
             inputs,
             complete,
@@ -278,66 +270,9 @@ class Graph:
             compute_device=compute_device,
         )
 
-    def _build_op(
-        self,
-        definition: OpDefinition,
-        inputs: Sequence[Tensor],
-        attrs: dict[str, Any],
-        name: str,
-        output_types: Iterable[DType],
-        colocate_with: tuple[Operation, ...] = (),
-        compute_device: bool = True,
-    ) -> Operation:
-        """Adds an operation whose attributes are complete and fit its inputs.
-
-        Args:
-          definition: the op.
-          inputs: its inputs.
-          attrs: all of its attributes; kept, not copied.
-          name: a name to make unique, or a scope (ending with ``/``) whose name it gets.
-          output_types: the dtypes of its outputs.
-          colocate_with: operations that it must share a device with, as inside ``colocate_with`` of each.
-          compute_device: whether device scopes apply.
-        """
-        site = traceback_of_user.capture()
-        with self._lock:
-            self._check_not_finalized()
-            if self._building_function:
-                inputs = self._capture_inputs(inputs)
-            state = self._scopes()
-            name = self._node_name(name)
-            stack = state.control_stack
-            control_inputs = control_dependencies_for_inputs(stack, inputs) if stack else []
-            context = state.control_flow_context
-            op = Operation(
-                self, definition, name, inputs, control_inputs, attrs, output_types, context, site
-            )
-            infer_shapes(op)
-            self._add_op(op)
-            self._join_control_flow(op)
-            for scope in stack:
-                scope.add_op(op)
-            self._apply_scopes(op, state, colocate_with, compute_device)
-            return op
-
     def _capture_inputs(self, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
-        """Gives the tensors of this graph that stand for ``inputs``; for graphs that build a function."""
+        """The tensors of this graph that stand for ``inputs``; for graphs that build a function."""
         return inputs
-
-    def _node_name(self, name: str) -> str:
-        """The name of a new node: unique, or that of a scope."""
-        if name and name[-1] == "/":
-            name = name[:-1]
-        else:
-            name = self.unique_name(name)
-        if VALID_OP_NAME.match(name) is None:
-            raise ValueError(
-                f"'{name}' is not a valid node name. Accepted names conform to Regex "
-                f"{VALID_OP_NAME.pattern}"
-            )
-        if name in self._nodes_by_name:
-            raise ValueError(f"Duplicate node name in graph: '{name}'")
-        return name
 
     def _add_op(self, op: Operation) -> None:
         """Makes a complete operation part of the graph."""
@@ -347,67 +282,7 @@ class Graph:
         for tensor in op.inputs:
             tensor._consumers.append(op)
 
-    def _join_control_flow(self, op: Operation) -> None:
-        """Lets the control-flow context adopt a new operation, which may change its inputs."""
-        context = op._control_flow_context
-        if _check_input_context is not None:
-            for tensor in op.inputs:
-                if tensor.op._control_flow_context not in (None, context):
-                    _check_input_context(op, tensor.op)
-        if context is not None:
-            context.add_op(op)
-
-    def _apply_scopes(
-        self,
-        op: Operation,
-        state: ScopeState,
-        colocate_with: tuple[Operation, ...],
-        compute_device: bool,
-    ) -> None:
-        """Gives a new operation the attributes and the device that the scopes around it ask for."""
-        if self._attr_scope_map:
-            self._apply_attr_scope(op)
-        if self._op_to_kernel_label_map and op.type in self._op_to_kernel_label_map:
-            op._set_attr("_kernel", self._op_to_kernel_label_map[op.type].encode())
-        if self._gradient_function_map:
-            op._gradient_function = self._gradient_function_map.get(op.type)
-        if self._gradient_override_map and op.type in self._gradient_override_map:
-            op._set_attr("_gradient_op_type", self._gradient_override_map[op.type].encode())
-        if self._default_original_op is not None:
-            op._original_op = self._default_original_op
-        colocated = (
-            (*state.colocation_stack, *colocate_with) if colocate_with else state.colocation_stack
-        )
-        if compute_device and state.device != "" and not colocate_with:
-            op._device = state.device if state.device is not None else ""
-            if state.device is None:
-                op._device = merged_device(state.device_stack, op) or ""
-        if colocated:
-            self._colocate(op, colocated)
-        if self._container and op.op_definition.is_stateful and op._attrs.get("container") == b"":
-            op._set_attr("container", self._container.encode())
-
-    def _apply_attr_scope(self, op: Operation) -> None:
-        for name, value in self._attr_scope_map.items():
-            if name in op._attrs:
-                continue
-            if callable(value):
-                value = value(op.node_def)
-            if value is not None:
-                op._set_attr(name, value)
-
-    def _colocate(self, op: Operation, colocated: tuple[Any, ...]) -> None:
-        groups: set[bytes] = set()
-        device = ""
-        for other in reversed(colocated):
-            if isinstance(other, Operation):
-                groups.update(other.colocation_groups())
-            device = device or other.device or ""
-        if device:
-            op._set_device(device)
-        op._set_attr("_class", sorted(groups))
-
-    # -- functions -----------------------------------------------------------------------------------
+    # -- functions -------------------------------------------------------------------------------
 
     def _op_definition(self, op_type: str) -> OpDefinition:
         """The definition of an op or of a function of this graph's library.
@@ -455,7 +330,7 @@ class Graph:
             del self._functions[name]
             self._function_definitions.pop(name, None)
 
-    # -- finding things ------------------------------------------------------------------------------
+    # -- finding things --------------------------------------------------------------------------
 
     def get_operations(self) -> list[Operation]:
         """The operations, in the order in which they were added; the caller's own list."""
@@ -515,7 +390,7 @@ class Graph:
         tensor: Tensor = self.as_graph_element(name, allow_operation=False)
         return tensor
 
-    # -- scopes --------------------------------------------------------------------------------------
+    # -- scopes ----------------------------------------------------------------------------------
 
     def _scopes(self) -> ScopeState:
         """Where the calling thread stands in this graph's scopes."""
@@ -537,7 +412,8 @@ class Graph:
         """A context manager that puts ``name/`` before the names made inside, and gives that scope.
 
         Args:
-          name: made unique; one that ends with ``/`` is entered again as it is; None leads to the root.
+          name: made unique; one that ends with ``/`` is entered again as it is; None leads to the
+            root.
 
         Raises:
           ValueError: on entering, if the name has characters that no scope may have.
@@ -549,7 +425,7 @@ class Graph:
         return self._scopes().name_stack
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """A name like ``name`` in the current scope that nothing has; case does not distinguish names.
+        """A name like ``name`` in the current scope that nothing has, in upper or lower case.
 
         Args:
           name: the name wanted.
@@ -578,8 +454,9 @@ class Graph:
         """A context manager that asks for a device for the operations made inside.
 
         Args:
-          device_name_or_function: a device as text or DeviceSpec, merged field by field with the scopes around it,
-            the inner one winning; a function from an Operation to a device; or None, to forget the scopes around it.
+          device_name_or_function: a device as text or DeviceSpec, merged field by field with the
+            scopes around it, the inner one winning; a function from an Operation to a device; or
+            None, to forget the scopes around it.
 
         Raises:
           ValueError: the text is no device.
@@ -597,7 +474,8 @@ class Graph:
         """A context manager inside which operations run only after all of ``control_inputs``.
 
         Args:
-          control_inputs: operations, tensors, variables or names; None to forget the blocks around it.
+          control_inputs: operations, tensors, variables or names; None to forget the blocks around
+            it.
 
         Raises:
           TypeError: one of them is nothing of the kind.
@@ -608,21 +486,11 @@ class Graph:
         found: list[Operation] = []
         current = self._current_control_dependencies()
         for value in control_inputs:
-            op = self._control_op(value)
+            op = control_op_of(self, value)
             if op not in current:
                 current.add(op)
                 found.append(op)
         return ControlDependenciesScope(self, found)
-
-    def _control_op(self, value: Any) -> Operation:
-        # A variable counts by the op that made it: waiting for it must not read it.
-        if not isinstance(value, (Tensor, Operation)) and (
-            hasattr(value, "_handle") or hasattr(value, "_is_indexed_slices")
-        ):
-            value = getattr(value, "op", value)
-        element = self.as_graph_element(value)
-        op: Operation = element.op if isinstance(element, Tensor) else element
-        return op
 
     def _current_control_dependencies(self) -> set[Operation]:
         return {op for scope in self._scopes().control_stack for op in scope.control_inputs}
@@ -631,10 +499,13 @@ class Graph:
         return control_dependencies_for_inputs(self._scopes().control_stack, inputs)
 
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> ColocationScope:
-        """A context manager inside which operations share the device of ``op``; device scopes do not apply.
+        """A context manager inside which operations share the device of ``op``.
+
+        Device scopes around it do not apply inside.
 
         Args:
-          op: an operation, tensor or variable; None (with ``ignore_existing``) for no colocation at all.
+          op: an operation, tensor or variable; None (with ``ignore_existing``) for no colocation at
+            all.
           ignore_existing: whether to forget the blocks around it.
 
         Raises:
@@ -646,7 +517,7 @@ class Graph:
                     "Trying to reset colocation (op is None) but ignore_existing is not True"
                 )
             return ColocationScope(self, (), ignore_existing)
-        return ColocationScope(self, _colocation_targets(op), ignore_existing)
+        return ColocationScope(self, colocation_targets(op), ignore_existing)
 
     def _colocate_with_for_gradient(
         self, op: Any, gradient_uid: str | None, ignore_existing: bool = False
@@ -654,14 +525,15 @@ class Graph:
         return self.colocate_with(op, ignore_existing)
 
     def container(self, container_name: str) -> AttributeScope:
-        """A context manager that puts the resources of stateful operations made inside into a container."""
+        """A context manager: resources of stateful operations made inside go into a container."""
         return AttributeScope(self, "_container", container_name)
 
     def _attr_scope(self, attr_map: Mapping[str, Any]) -> MapScope:
         """A context manager that gives operations attributes that they do not have yet.
 
         Args:
-          attr_map: attribute -> AttrValue message or plain value, a function from NodeDef to that, or None.
+          attr_map: attribute -> AttrValue message or plain value, a function from NodeDef to that,
+            or None.
 
         Raises:
           TypeError: the map is no dict of strings.
@@ -708,7 +580,7 @@ class Graph:
     def switch_to_thread_local(self) -> None:
         """Does nothing: every thread has scopes of its own from the beginning."""
 
-    # -- collections ---------------------------------------------------------------------------------
+    # -- collections -----------------------------------------------------------------------------
 
     @property
     def collections(self) -> list[Any]:
@@ -764,14 +636,13 @@ class Graph:
         with self._lock:
             self._collections.pop(name, None)
 
-    # -- feeding and fetching ------------------------------------------------------------------------
+    # -- feeding and fetching --------------------------------------------------------------------
 
     def prevent_feeding(self, tensor: Tensor) -> None:
         """Marks a tensor as one that may not be fed."""
         if tensor not in self._unfeedable_tensors:
             self._unfeedable_tensors.add(tensor)
             self._num_access_marks += 1
-        self._num_access_marks += 1
 
     def is_feedable(self, tensor: Tensor) -> bool:
         """Whether a tensor may be fed."""
@@ -782,7 +653,6 @@ class Graph:
         if op not in self._unfetchable_ops:
             self._unfetchable_ops.add(op)
             self._num_access_marks += 1
-        self._num_access_marks += 1
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
         """Whether a tensor or operation may be fetched."""
@@ -790,42 +660,8 @@ class Graph:
         return op not in self._unfetchable_ops
 
 
-def _check_input_types(name: str, inputs: Sequence[Tensor], input_types: Sequence[DType]) -> None:
-    if not all(dtype.is_compatible_with(t.dtype) for t, dtype in zip(inputs, input_types)):
-        raise TypeError(
-            f"In op '{name}', input types ({[t.dtype for t in inputs]}) are not compatible with "
-            f"expected types ({list(input_types)})"
-        )
-
-
 def _check_string_map(name: str, value: Any) -> None:
     if not isinstance(value, dict) or not all(
         isinstance(one, str) for item in value.items() for one in item
     ):
         raise TypeError(f"{name} must be a dictionary mapping strings to strings")
-
-
-class _DeviceOnly:
-    """Stands on the colocation stack for a resource variable, whose device may differ from its handle's."""
-
-    __slots__ = ("device", "name")
-
-    def __init__(self, device: str, name: str) -> None:
-        self.device = device
-        self.name = name
-
-
-def _colocation_targets(value: Any) -> tuple[Any, ...]:
-    if isinstance(value, Operation):
-        return (value,)
-    if isinstance(value, Tensor):
-        return (value.op,)
-    handle = getattr(value, "handle", None)
-    if isinstance(handle, Tensor):
-        return handle.op, _DeviceOnly(value.device, value.name)
-    op = getattr(value, "op", None)
-    if isinstance(op, Operation):
-        return (op,)
-    from tfnb.framework.convert import convert_to_tensor
-
-    return (convert_to_tensor(value, as_ref=True).op,)

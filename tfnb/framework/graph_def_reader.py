@@ -1,18 +1,19 @@
-"""Makes operations of a GraphDef's nodes; nothing becomes part of the graph until all of them are made.
+"""Makes operations of a GraphDef's nodes; none becomes part of the graph until all are made.
 
-The nodes are taken in the order given.  Where that meets an input that comes later and is not a loop's back edge, the
-reading starts over in a topological order, the one nearest to the order given; what cannot be ordered is a cycle.
-Everything is a loop, so that a chain of any length can be read.
+The nodes are taken in the order given.  Where that meets an input that comes later and is not a
+loop's back edge, the reading starts over in a topological order, the one nearest to the order
+given; what cannot be ordered is a cycle. Everything is a loop, so that a chain of any length can be
+read.
 
-Corresponds to TensorFlow's graph_constructor.cc, whose error texts it keeps; every problem is a ``ValueError``, as
-for TensorFlow's Python callers, except an op that is not registered and one that is no longer allowed.
+Corresponds to TensorFlow's graph_constructor.cc, whose error texts it keeps; every problem is a
+``ValueError``, as for TensorFlow's Python callers, except an op that is not registered and one that
+is no longer allowed.
 """
 
 from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +25,13 @@ from tfnb.core.shape_inference import SCALAR_SHAPE, merge_shapes
 from tfnb.core.tensor_util import shape_from_proto
 from tfnb.framework import traceback_of_user
 from tfnb.framework.attr_conversion import field_of
+from tfnb.framework.exporter import node_inputs
 from tfnb.framework.op_plan import OpPlan, fits, plan_of, wrong_type_text
 from tfnb.framework.operation import Operation
 from tfnb.framework.shape_refiner import infer_shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tfnb.core.dtypes import DType
     from tfnb.core.op_def import AttrDef
@@ -73,7 +75,9 @@ class InputMap:
 
 
 def parse_tensor_id(text: str) -> TensorId:
-    """``a`` -> ("a", 0), ``a:2`` -> ("a", 2), ``^a`` -> ("a", -1); anything else is a name as it stands.
+    """The node and output that an input names; -1 is a control input.
+
+    Text that is nothing of the kind is a name as it stands.
 
     >>> parse_tensor_id("a"), parse_tensor_id("a:2"), parse_tensor_id("^a"), parse_tensor_id("a:-1")
     (('a', 0), ('a', 2), ('a', -1), ('a:-1', 0))
@@ -150,7 +154,7 @@ class GraphDefReader:
         self._connect_back_edges()
         self._keep_messages()
 
-    # -- names and order -----------------------------------------------------------------------------
+    # -- names and order -------------------------------------------------------------------------
 
     def _index(self, validate_colocation: bool) -> None:
         names = self._names
@@ -181,7 +185,7 @@ class GraphDefReader:
                 )
 
     def _topological_order(self) -> list[int]:
-        """Positions of the nodes, sources first; among those that are ready, the first in the GraphDef."""
+        """Positions of the nodes, sources first; of those that are ready, the first given."""
         node_defs, names = self._node_defs, self._names
         waiting = [0] * len(node_defs)
         consumers: list[list[int]] = [[] for _ in node_defs]
@@ -227,7 +231,7 @@ class GraphDefReader:
         text = f"^{name}" if index == CONTROL_INDEX else name
         return ValueError(f"Node '{node.name}': Unknown input node '{text}'")
 
-    # -- making operations ---------------------------------------------------------------------------
+    # -- making operations -----------------------------------------------------------------------
 
     def _make_all(self, order: Sequence[int]) -> None:
         node_defs, tensors = self._node_defs, self._tensors
@@ -292,7 +296,7 @@ class GraphDefReader:
     def _find_inputs(
         self, node: graph_pb2.NodeDef, texts: list[str]
     ) -> tuple[list[Tensor], list[Operation], list[tuple[int, TensorId]]]:
-        """The inputs of a node one by one: tensors, control inputs, and (slot, source) of back edges."""
+        """The inputs one by one: tensors, control inputs, and (slot, source) of back edges."""
         inputs: list[Tensor] = []
         controls: list[Operation] = []
         back: list[tuple[int, TensorId]] = []
@@ -370,7 +374,7 @@ class GraphDefReader:
             yield op, self._node_defs[self._names[name]]
 
     def _keep_messages(self) -> None:
-        """Makes the nodes that were read the operations' own messages, with the names of this graph."""
+        """Makes the nodes the operations' own messages, with the names of this graph."""
         is_renamed = bool(self._prefix or self._renamed or self._input_map or self._control_inputs)
         for name, op in self.by_name.items():
             if is_renamed and "_class" in op._attrs:
@@ -379,15 +383,13 @@ class GraphDefReader:
             node = self._node_defs[self._names[name]]
             if "_output_shapes" in node.attr:
                 del node.attr["_output_shapes"]
-            if is_renamed:
+            if is_renamed or len(op._control_inputs) > 1:
                 node.name = op.name
-                inputs = [tensor._as_node_def_input() for tensor in op.inputs]
-                inputs += [f"^{other.name}" for other in op._control_inputs]
                 node.ClearField("input")
-                node.input.extend(inputs)
+                node.input.extend(node_inputs(op))
             op._node = node
 
-    # -- names in the graph --------------------------------------------------------------------------
+    # -- names in the graph ----------------------------------------------------------------------
 
     def _name_of(self, name: str) -> str:
         """The name of a new operation: with the prefix, and made unique among the graph's."""
@@ -418,7 +420,7 @@ class GraphDefReader:
             return renamed
         return f"{self._prefix}/{name}" if self._prefix else name
 
-    # -- ops -----------------------------------------------------------------------------------------
+    # -- ops -------------------------------------------------------------------------------------
 
     def _reader_for(self, op_type: str) -> _NodeReader:
         definition = op_registry.find(op_type)
@@ -481,11 +483,11 @@ class _TakenNames:
         return name in self._prefixes
 
 
-# ------------------------------------------------------------------------------------- nodes of one op
+# ---------------------------------------------------------------------------------- nodes of one op
 
 
 class _NodeReader:
-    """Reads the attributes of nodes of one op, filling in defaults and checking what the op allows."""
+    """Reads attributes of nodes of one op: fills in defaults, checks what the op allows."""
 
     __slots__ = ("_defaults", "_fields", "_required", "definition", "plan")
 
@@ -541,11 +543,11 @@ class _NodeReader:
             if name not in attrs:
                 raise self._missing(node, attrs)
         if len(attrs) < len(fields) or self._defaults.keys() - attrs.keys():
-            for name, (default, kind) in self._defaults.items():
+            for name, (default, attr_type) in self._defaults.items():
                 if name not in attrs:
                     attrs[name] = default
                     if default is not None:
-                        node.attr[name].CopyFrom(encode_attr(default, kind))
+                        node.attr[name].CopyFrom(encode_attr(default, attr_type))
         return attrs
 
     def types(
@@ -572,7 +574,7 @@ class _NodeReader:
     def _check_sizes(self, node: graph_pb2.NodeDef, attrs: dict[str, Any], num_inputs: int) -> None:
         """Refuses list lengths before a list of that length is made."""
         for arg in self.plan.op_def.inputs:
-            if arg.number_attr and not 0 <= attrs[arg.number_attr] <= num_inputs:
+            if arg.number_attr and not 0 <= attrs[arg.number_attr] <= MAX_OUTPUTS:
                 raise ValueError(
                     f"NodeDef expected {attrs[arg.number_attr]} tensors for '{arg.name}', which do "
                     f"not match {num_inputs} inputs specified; {op_def_text(self.plan.op_def)}; "
@@ -612,7 +614,8 @@ class _NodeReader:
             found = "" if kind is None else f" found the placeholder '{message.placeholder}'"
             text = f"AttrValue missing value with expected type '{attr_def.type}'{found}"
         else:
-            text = f"AttrValue had value with type '{_KIND_WORDS[kind]}' when '{attr_def.type}' expected"
+            word = _KIND_WORDS[kind]
+            text = f"AttrValue had value with type '{word}' when '{attr_def.type}' expected"
         raise self._attr_error(node, text, name)
 
     def _missing(self, node: graph_pb2.NodeDef, attrs: dict[str, Any]) -> ValueError:

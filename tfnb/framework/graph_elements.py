@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def find_element(graph: Graph, obj: Any, allow_tensor: bool, allow_operation: bool) -> Any:
-    """The tensor or operation of ``graph`` that ``obj`` is or names; see ``Graph.as_graph_element``."""
+    """The tensor or operation that ``obj`` is or names; see ``Graph.as_graph_element``."""
     if allow_tensor and allow_operation:
         wanted = "Tensor or Operation"
     elif allow_tensor:

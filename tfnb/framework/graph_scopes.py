@@ -1,14 +1,14 @@
 """The context managers of a graph: names, devices, control dependencies, colocation, containers.
 
-A :class:`ScopeState` is one thread's position in all of a graph's scopes.  Its stacks are tuples, innermost last, so
-that entering a scope is an assignment and leaving it assigns the old tuple back.  Threads never see each other's
-scopes (TensorFlow shares all but the name scope until ``switch_to_thread_local``; nobody builds on that on purpose).
+A :class:`ScopeState` is one thread's position in all of a graph's scopes.  Its stacks are tuples,
+innermost last, so that entering a scope is an assignment and leaving it assigns the old tuple back.
+Threads never see each other's scopes (TensorFlow shares all but the name scope until
+``switch_to_thread_local``; nobody builds on that on purpose).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,8 @@ from tfnb.core import device_spec
 from tfnb.framework.tensor import Tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
 
@@ -106,25 +108,21 @@ def enter_name(graph: Graph, state: ScopeState, name: str | bytes | None) -> tup
     return unique, unique + "/"
 
 
-# ------------------------------------------------------------------------------------------- devices
+# ------------------------------------------------------------------------------------------ devices
 
 
 class DeviceEntry:
     """One device scope: a device to merge, a function to ask, or None (forget what is outside)."""
 
-    __slots__ = ("function", "is_null_merge", "merges", "wanted")
+    __slots__ = ("function", "merge")
 
     def __init__(self, wanted: Any) -> None:
-        self.wanted = wanted
-        self.merges = False
-        self.is_null_merge = False
+        self.merge: device_spec.MergeDevice | None = None
         self.function: Callable[[Any], Any] | None = None
         if wanted is None:
             return
         if isinstance(wanted, device_spec.MergeDevice) or not callable(wanted):
-            self.function = device_spec.merge_device(wanted)
-            self.merges = True
-            self.is_null_merge = self.function.is_null_merge
+            self.merge = device_spec.merge_device(wanted)
         else:
             self.function = wanted
 
@@ -139,15 +137,14 @@ class _Named:
 
 
 def merged_device(stack: tuple[DeviceEntry, ...], op: Operation | None) -> str | None:
-    """What a stack of devices comes to for ``op``; None if a function must be asked and there is no op."""
+    """What a stack of devices comes to for ``op``; None if a function wants an op in vain."""
     device = "" if op is None else op._device
     for entry in reversed(stack):
-        if entry.is_null_merge:
-            continue
-        if entry.function is None:
+        if entry.merge is not None:
+            if not entry.merge.is_null_merge:
+                device = entry.merge.shortcut_string_merge(_Named(device))
+        elif entry.function is None:
             break
-        if entry.merges:
-            device = entry.function.shortcut_string_merge(_Named(device))
         elif op is None:
             return None
         else:
@@ -184,7 +181,7 @@ class DeviceScope:
         state.set_devices(self._old)
 
 
-# ------------------------------------------------------------------------------- control dependencies
+# ----------------------------------------------------------------------------- control dependencies
 
 
 class ControlDependenciesScope:
@@ -239,7 +236,24 @@ def control_dependencies_for_inputs(
     return found
 
 
-# ----------------------------------------------------------------------------------------- colocation
+def control_op_of(graph: Graph, value: Any) -> Operation:
+    """The operation that waiting for ``value`` means.
+
+    Raises:
+      TypeError: the value is no tensor, operation, variable or name.
+      ValueError: it belongs to another graph.
+    """
+    # A variable counts by the op that made it: waiting for it must not read it.
+    if not isinstance(value, Tensor) and (
+        hasattr(value, "_handle") or hasattr(value, "_is_indexed_slices")
+    ):
+        value = getattr(value, "op", value)
+    element = graph.as_graph_element(value)
+    op: Operation = element.op if isinstance(element, Tensor) else element
+    return op
+
+
+# --------------------------------------------------------------------------------------- colocation
 
 
 class ColocationScope:
@@ -266,11 +280,38 @@ class ColocationScope:
         state.set_devices(self._old_devices)
 
 
-# ----------------------------------------------------------------------------- attributes of new ops
+class _DeviceOnly:
+    """A resource variable on the colocation stack; its device may differ from its handle's."""
+
+    __slots__ = ("device", "name")
+
+    def __init__(self, device: str, name: str) -> None:
+        self.device = device
+        self.name = name
+
+
+def colocation_targets(value: Any) -> tuple[Any, ...]:
+    """What ``colocate_with(value)`` puts on the stack: an op, maybe a variable's own device."""
+    if isinstance(value, Tensor):
+        return (value.op,)
+    handle = getattr(value, "handle", None)
+    if isinstance(handle, Tensor):
+        return handle.op, _DeviceOnly(value.device, value.name)
+    if hasattr(value, "colocation_groups"):
+        return (value,)
+    op = getattr(value, "op", None)
+    if op is not None:
+        return (op,)
+    from tfnb.framework.convert import convert_to_tensor
+
+    return (convert_to_tensor(value, as_ref=True).op,)
+
+
+# ---------------------------------------------------------------------------- attributes of new ops
 
 
 class MapScope:
-    """Entries of one of the graph's maps (attributes, kernel labels, gradients) for the length of a block.
+    """Entries of one of the graph's maps (attributes, labels, gradients) for the length of a block.
 
     A value of None takes an entry away inside the block.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
@@ -10,6 +9,8 @@ from tfnb.framework.graph_def_reader import parse_tensor_id
 from tfnb.proto import graph_pb2
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tfnb.core.tensor_shape import TensorShape
     from tfnb.framework.graph import Graph
 
@@ -21,8 +22,18 @@ EXPORTS = {
 }  # fmt: skip
 
 _VARIABLE_OPS = frozenset(
-    "Assign AssignAdd AssignSub Queue ScatterAdd ScatterSub ScatterUpdate TruncatedNormal Variable "
-    "VariableV2".split()
+    [
+        "Assign",
+        "AssignAdd",
+        "AssignSub",
+        "Queue",
+        "ScatterAdd",
+        "ScatterSub",
+        "ScatterUpdate",
+        "TruncatedNormal",
+        "Variable",
+        "VariableV2",
+    ]
 )
 
 
@@ -73,8 +84,7 @@ def extract_sub_graph(
 def _sources(node: graph_pb2.NodeDef) -> list[str]:
     names = [parse_tensor_id(text)[0] for text in node.input]
     if "_class" in node.attr:
-        for group in node.attr["_class"].list.s:
-            names.append(group.decode().removeprefix("loc:@"))
+        names += [group.decode().removeprefix("loc:@") for group in node.attr["_class"].list.s]
     return names
 
 
@@ -112,7 +122,8 @@ def remove_training_nodes(
 ) -> graph_pb2.GraphDef:
     """A GraphDef without nodes that serve only training.
 
-    CheckNumerics goes, and Identity where no control edge begins or ends and nothing is colocated with it.
+    CheckNumerics goes, and Identity where no control edge begins or ends and nothing is colocated
+    with it.
 
     Args:
       input_graph: the whole.

@@ -1,9 +1,8 @@
-"""``tf.import_graph_def``: adds the nodes of a GraphDef to the default graph, all of them or none."""
+"""``tf.import_graph_def``: adds the nodes of a GraphDef to the default graph, all or none."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +14,14 @@ from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.function_library import check_function, functions_from_library
 from tfnb.framework.graph_def_reader import GraphDefReader, InputMap, TensorId
 from tfnb.framework.graph_scopes import DeviceEntry, merged_device
+from tfnb.framework.operation_factory import apply_scopes, join_control_flow
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.proto import graph_pb2
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
     from tfnb.proto import op_def_pb2
@@ -42,20 +44,21 @@ def import_graph_def(
 
     Args:
       graph_def: the nodes; left as it is.
-      input_map: names of tensors in ``graph_def`` (``"a"``, ``"a:1"``, ``"^a"`` for a control input) -> what to use
-        instead.
+      input_map: names of tensors in ``graph_def`` (``"a"``, ``"a:1"``, ``"^a"`` for a control
+        input) -> what to use instead.
       return_elements: names of operations and tensors in ``graph_def`` to give back.
       name: a name scope to put the nodes into; ``"import"`` if None, none if "".
       op_dict: ignored.
-      producer_op_list: the ops as the graph's writer knew them; attributes that we do not know are dropped where they
-        have the default of that list.
+      producer_op_list: the ops as the graph's writer knew them; attributes that we do not know are
+        dropped where they have the default of that list.
 
     Returns:
       The operations and tensors for ``return_elements``, or None if that is None.
 
     Raises:
       TypeError: an argument is of another type.
-      ValueError: ``graph_def`` is no valid graph, or names something that is not there; the graph is left as it was.
+      ValueError: ``graph_def`` is no valid graph, or names something that is not there; the graph
+        is left as it was.
       NotFoundError: ops are not registered; all of them are named.
     """
     return _import(
@@ -143,7 +146,7 @@ class _Importer:
             self.graph._add_function(function)
 
     def _merge_versions(self) -> None:
-        """A graph is as old as the oldest graph in it, and as demanding as the most demanding one."""
+        """A graph is as old as the oldest graph in it, and as demanding as the most demanding."""
         theirs, ours = self.graph_def.versions, self.graph._versions
         self.graph._versions = replace(
             ours,
@@ -153,7 +156,7 @@ class _Importer:
         )
 
     def _check_all_mapped(self) -> None:
-        """Refuses keys of the input map that the GraphDef does not have: they are likely misspelt."""
+        """Refuses keys of the input map that the GraphDef lacks: they are likely misspelt."""
         by_name = self.reader.by_name
         missing = []
         for name, index in self.input_map.tensors:
@@ -181,12 +184,13 @@ class _Importer:
         outputs = by_name[name].outputs
         if not 0 <= index < len(outputs):
             raise ValueError(
-                f"Invalid return output {index} of node '{name}', which has {len(outputs)} output(s)"
+                f"Invalid return output {index} of node '{name}', which has {len(outputs)} "
+                "output(s)"
             )
         return outputs[index]
 
     def _place(self, validate_colocation: bool) -> None:
-        """Settles devices: the node's own within the scopes around; a colocated node follows its fellows."""
+        """Settles devices: a node's own within the scopes around; colocated nodes follow."""
         colocated: list[tuple[Operation, list[str]]] = []
         canonical: dict[str, str | None] = {"": self.state.device}
         for op, node in self.reader.operations_and_nodes():
@@ -250,11 +254,11 @@ class _Importer:
             names_in_use.setdefault(op.name.lower(), 1)
         for op in self.reader.operations:
             if joins:
-                graph._join_control_flow(op)
+                join_control_flow(op)
             for scope in state.control_stack:
                 scope.add_op(op)
             if has_scopes:
-                graph._apply_scopes(op, state, (), compute_device=False)
+                apply_scopes(op, state, (), compute_device=False)
 
 
 def _fellows(op: Operation) -> list[str]:
@@ -265,7 +269,7 @@ def _fellows(op: Operation) -> list[str]:
     return [name for name in names if name != op.name]
 
 
-# --------------------------------------------------------------------------------------- the arguments
+# ------------------------------------------------------------------------------------ the arguments
 
 
 def _own_copy(graph_def: Any) -> graph_pb2.GraphDef:
@@ -278,7 +282,7 @@ def _own_copy(graph_def: Any) -> graph_pb2.GraphDef:
     if getattr(descriptor, "full_name", None) != own.DESCRIPTOR.full_name:
         raise TypeError(
             "Argument `graph_def` must be a GraphDef proto. Obtained "
-            f"{type(graph_def).__name__}; a SavedModel, MetaGraphDef or file name must be read first."
+            f"{type(graph_def).__name__}; read a SavedModel, MetaGraphDef or file first."
         )
     own.ParseFromString(graph_def.SerializeToString())
     return own
@@ -321,8 +325,8 @@ def _input_map_of(replacements: dict[str, Any], name: str | None) -> InputMap:
         if name == "":
             raise ValueError(
                 "tf.import_graph_def() requires a non-empty `name` if `input_map` contains "
-                "non-Tensor values. Try calling tf.convert_to_tensor() on `input_map` values before "
-                "calling tf.import_graph_def()."
+                "non-Tensor values. Try calling tf.convert_to_tensor() on `input_map` values "
+                "before calling tf.import_graph_def()."
             )
         with name_scope("_inputs"):
             replacements = {k: convert_to_tensor(value) for k, value in replacements.items()}
@@ -380,7 +384,7 @@ def _same_attr(ours: Any, theirs: Any) -> bool:
     return bool(decode_attr(ours) == decode_attr(twin))
 
 
-class _without_collector:  # noqa: N801  # used like a function
+class _without_collector:  # used like a function
     """Holds the garbage collector off while many objects are made that all stay."""
 
     def __init__(self, num_nodes: int) -> None:

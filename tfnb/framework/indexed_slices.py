@@ -38,7 +38,7 @@ class IndexedSlicesValue(NamedTuple):
 
 
 class IndexedSlices:
-    """Stands for a tensor ``dense`` with ``dense[indices[i]] = values[i]`` and zeros elsewhere; equal indices add up."""
+    """A tensor with ``dense[indices[i]] = values[i]`` and zeros elsewhere; equal indices add up."""
 
     is_tensor_like = True
     _is_indexed_slices = True
@@ -133,8 +133,8 @@ def convert_to_tensor_or_indexed_slices(
         return convert_to_tensor(value, dtype, name, as_ref)
     if dtype is not None and not dtypes.as_dtype(dtype).is_compatible_with(value.dtype):
         raise ValueError(
-            f"Incompatible tensor conversion requested to `dtype` {dtypes.as_dtype(dtype).name} for "
-            f"`value` ({value}) with dtype {value.dtype.name}."
+            "Incompatible tensor conversion requested to `dtype` "
+            f"{dtypes.as_dtype(dtype).name} for `value` ({value}) with dtype {value.dtype.name}."
         )
     if isinstance(value, IndexedSlices) or not hasattr(value, "_as_graph_element"):
         return value

@@ -1,14 +1,14 @@
 """From a call like ``mat_mul(a, b, transpose_a=True)`` to a node in the graph.
 
-This is what :meth:`OpDefinition.__call__` runs.  Where every input is a tensor already, the dtypes of the inputs are a
-key into the op's plan and everything that follows from them was computed before.  Otherwise values are converted one
-input after the other, each knowing the dtypes that the earlier ones settled, under the name scope of the new op.
-Corresponds to TensorFlow's op_def_library.py, whose error texts it keeps.
+This is what :meth:`OpDefinition.__call__` runs.  Where every input is a tensor already, the dtypes
+of the inputs are a key into the op's plan and everything that follows from them was computed
+before.  Otherwise values are converted one input after the other, each knowing the dtypes that the
+earlier ones settled, under the name scope of the new op. Corresponds to TensorFlow's
+op_def_library.py, whose error texts it keeps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import op_registry
@@ -18,9 +18,12 @@ from tfnb.framework.default_graph import _assert_same_graph, get_default_graph
 from tfnb.framework.graph_scopes import enter_name
 from tfnb.framework.op_plan import OpPlan, Signature, plan_of
 from tfnb.framework.operation import Operation
+from tfnb.framework.operation_factory import create_operation
 from tfnb.framework.tensor import Tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from tfnb.core.dtypes import DType
     from tfnb.core.op_def import ArgDef
     from tfnb.core.op_registry import OpDefinition
@@ -40,7 +43,8 @@ def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any
 
     Raises:
       TypeError: an argument is missing, unknown, or of a type that the op does not take.
-      ValueError: an attribute's value is not allowed, shapes cannot fit, or inputs are of several graphs.
+      ValueError: an attribute's value is not allowed, shapes cannot fit, or inputs are of several
+        graphs.
     """
     plan: OpPlan = definition.builder_cache or plan_of(definition)
     name = kwargs.pop("name", None) or plan.name
@@ -122,7 +126,7 @@ def _finish(
     if plan.op_def.deprecated is not None:
         _check_deprecation(plan, graph)
     colocate = _ref_inputs(plan, flat) if plan.has_refs else ()
-    op = graph._build_op(plan.definition, flat, attrs, name, output_types, colocate)
+    op = create_operation(graph, plan.definition, flat, attrs, name, output_types, colocate)
     return plan.result_of(op)
 
 
@@ -144,7 +148,7 @@ def _ref_inputs(plan: OpPlan, flat: Sequence[Tensor]) -> tuple[Operation, ...]:
     )
 
 
-# ------------------------------------------------------------------------------------ which graph it is
+# -------------------------------------------------------------------------------- which graph it is
 
 
 def graph_of_inputs(values: Iterable[Any], graph: Graph | None = None) -> Graph:
@@ -182,7 +186,7 @@ def _graph_element_of(value: Any) -> Any:
     return as_graph_element() if callable(as_graph_element) else None
 
 
-# ------------------------------------------------------------------------------- dtypes and conversions
+# --------------------------------------------------------------------------- dtypes and conversions
 
 
 class _Resolver:
@@ -219,10 +223,7 @@ class _Resolver:
           TypeError: it has a type that the op does not take, or no tensor can be made of it.
           ValueError: a list has the wrong length, or no tensor can be made of the value.
         """
-        if arg.is_list:
-            tensors = self._convert_list(arg, value)
-        else:
-            tensors = [self._convert_one(arg, value)]
+        tensors = self._convert_list(arg, value) if arg.is_list else [self._convert_one(arg, value)]
         self.flat += tensors
         types = [tensor.dtype.base_dtype for tensor in tensors]
         if arg.number_attr:
@@ -237,7 +238,7 @@ class _Resolver:
                 "(e.g.: a tf.Variable)"
             )
 
-    # -- one tensor ----------------------------------------------------------------------------------
+    # -- one tensor ------------------------------------------------------------------------------
 
     def _convert_one(self, arg: ArgDef, value: Any) -> Tensor:
         wanted = arg.type if arg.type is not None else self.attrs.get(arg.type_attr)
@@ -306,7 +307,7 @@ class _Resolver:
         if allowed and dtype not in allowed:
             raise not_allowed_type(dtype, allowed, parameter)
 
-    # -- lists ---------------------------------------------------------------------------------------
+    # -- lists -----------------------------------------------------------------------------------
 
     def _convert_list(self, arg: ArgDef, values: Any) -> list[Tensor]:
         if not isinstance(values, (list, tuple)):

@@ -1,27 +1,29 @@
-"""What can be said about building an op before any node of it is built; one plan per op, kept on its definition.
+"""What can be said about building an op before any node is built; one plan per op.
 
-A plan knows the Python parameters of the op's builder, the defaults of its attributes, and, in ``signatures``, what
-combinations of input dtypes were found good and which attributes follow from them.  The tables only grow, and every
-entry depends on the op alone, so that threads may fill them at once.
+A plan knows the Python parameters of the op's builder, the defaults of its attributes, and, in
+``signatures``, what combinations of input dtypes were found good and which attributes follow from
+them.  The tables only grow, and every entry depends on the op alone, so that threads may fill them
+at once.
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.node_text import type_word
 from tfnb.framework import attr_conversion
-from tfnb.framework.tensor import Tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from tfnb.core.dtypes import DType
-    from tfnb.core.op_def import AttrDef
     from tfnb.core.op_registry import OpDefinition
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
 
-# Inferred attributes and defaults; the output dtypes, or None where they depend on given attributes.
+# Inferred attributes and defaults; the output dtypes, or None where they depend on given
+# attributes.
 Signature = tuple[dict[str, Any], "tuple[DType, ...] | None"]
 
 
@@ -30,7 +32,8 @@ class OpPlan:
 
     Attributes:
       definition: the op.
-      parameters: the builder's positional parameters: inputs, attributes without default, attributes with.
+      parameters: the builder's positional parameters: inputs, attributes without default,
+        attributes with.
       num_inputs: how many of the parameters are inputs.
       has_lists: whether an input is a list of tensors.
       has_refs: whether an input must be a reference.
@@ -84,7 +87,8 @@ class OpPlan:
         # Whether the output dtypes follow from the input dtypes alone.
         self.outputs_follow = output_attrs <= inferred
         self.deciding = tuple(a.name for a in op_def.attrs if a.name in output_attrs | inferred)
-        # (input types, output types) by the values of `deciding`, for nodes that are read, not built.
+        # (input types, output types) by the values of `deciding`, for nodes that are read, not
+        # built.
         self.types: dict[Any, tuple[tuple[DType, ...], tuple[DType, ...]]] = {}
         self._made_attrs: dict[Any, Any] = {}
         self._result_type: Any = None
@@ -95,13 +99,14 @@ class OpPlan:
         else:
             self._result = self._give_tuple
 
-    # -- parameters ----------------------------------------------------------------------------------
+    # -- parameters ------------------------------------------------------------------------------
 
     def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Splits a call's arguments into inputs and given attributes.
 
         Raises:
-          TypeError: an input is missing, a parameter is unknown, given twice or follows from the inputs.
+          TypeError: an input is missing, a parameter is unknown, given twice or follows from the
+            inputs.
         """
         parameters = self.parameters
         if len(args) > len(parameters):
@@ -162,7 +167,7 @@ class OpPlan:
                 made[name] = attr_conversion.make_attr(value, attr_def, self.name)
         return made
 
-    # -- what a node's attributes say -----------------------------------------------------------------
+    # -- what a node's attributes say ------------------------------------------------------------
 
     def attrs_of_create_op(
         self, inputs: Sequence[Tensor], given: Mapping[str, Any]
@@ -219,7 +224,21 @@ class OpPlan:
             if not fits(dtype, tensor.dtype):
                 raise ValueError(wrong_type_text(index, node_name, tensor, dtype))
 
-    # -- results -------------------------------------------------------------------------------------
+    def check_input_types(
+        self, node_name: str, inputs: Sequence[Tensor], input_types: Sequence[DType]
+    ) -> None:
+        """Compares the inputs of a node with the dtypes that its maker said it takes.
+
+        Raises:
+          TypeError: one has another dtype.
+        """
+        if not all(dtype.is_compatible_with(t.dtype) for t, dtype in zip(inputs, input_types)):
+            raise TypeError(
+                f"In op '{node_name}', input types ({[t.dtype for t in inputs]}) are not "
+                f"compatible with expected types ({list(input_types)})"
+            )
+
+    # -- results ---------------------------------------------------------------------------------
 
     def result_of(self, op: Operation) -> Any:
         """What the builder returns: the operation, a tensor, a list, or a named tuple of these."""
@@ -267,11 +286,6 @@ def plan_of(definition: OpDefinition) -> OpPlan:
     if plan is None:
         plan = definition.builder_cache = OpPlan(definition)
     return plan
-
-
-def attr_def_of(plan: OpPlan, name: str) -> AttrDef:
-    """A declared attribute of the op."""
-    return plan.op_def.attr_by_name[name]
 
 
 def fits(wanted: DType, given: DType) -> bool:

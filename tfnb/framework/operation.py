@@ -1,14 +1,14 @@
 """A node of the user's graph.
 
-An :class:`Operation` is made under its graph's lock and is complete when the lock is released; later changes
-(``_update_input``, ``_set_attr``, ...) are for control-flow builders and go through methods that drop the cached
-NodeDef.  Attributes are kept as the plain values of :mod:`tfnb.core.attr_value`; an attribute that the op's
-definition does not declare (``_class``, ``_output_shapes``) stays an AttrValue message.
+An :class:`Operation` is made under its graph's lock and is complete when the lock is released;
+later changes (``_update_input``, ``_set_attr``, ...) are for control-flow builders and go through
+methods that drop the cached NodeDef.  Attributes are kept as the plain values of
+:mod:`tfnb.core.attr_value`; an attribute that the op's definition does not declare (``_class``,
+``_output_shapes``) stays an AttrValue message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfnb.framework import attr_conversion, traceback_of_user
@@ -18,6 +18,7 @@ from tfnb.framework.graph_scopes import device_string
 from tfnb.framework.tensor import Tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from traceback import FrameSummary
 
     from tfnb.core.dtypes import DType
@@ -106,7 +107,7 @@ class Operation:
         self._node = None
         self.outputs = [Tensor(self, index, dtype) for index, dtype in enumerate(output_types)]
 
-    # -- what it is ----------------------------------------------------------------------------------
+    # -- what it is ------------------------------------------------------------------------------
 
     @property
     def control_inputs(self) -> list[Operation]:
@@ -165,7 +166,7 @@ class Operation:
         """The outputs (the old name)."""
         return tuple(self.outputs)
 
-    # -- where it was made ---------------------------------------------------------------------------
+    # -- where it was made -----------------------------------------------------------------------
 
     @property
     def creation_site(self) -> CreationSite | None:
@@ -177,10 +178,10 @@ class Operation:
         """The user's frames at creation, outermost first."""
         return traceback_of_user.frame_summaries(self._site)
 
-    # -- attributes ----------------------------------------------------------------------------------
+    # -- attributes ------------------------------------------------------------------------------
 
     def get_attr(self, name: str) -> Any:
-        """An attribute as TensorFlow gives it: shapes, tensors and functions as messages, text as bytes.
+        """An attribute as TensorFlow gives it: shapes, tensors and functions as messages.
 
         Raises:
           ValueError: the operation has no such attribute.
@@ -188,7 +189,7 @@ class Operation:
         return attr_conversion.public_attr(self.attr(name))
 
     def attr(self, name: str) -> Any:
-        """An attribute as a plain value: TensorShape, TensorAttr, NameAttrList, DType, bytes, int, ...
+        """An attribute as a plain value: TensorShape, TensorAttr, NameAttrList, DType, bytes, ...
 
         Raises:
           ValueError: the operation has no such attribute.
@@ -216,7 +217,7 @@ class Operation:
         self._node = None
 
     def colocation_groups(self) -> list[bytes]:
-        """The groups (``b"loc:@name"``) that the operation must share a device with; its own if none."""
+        """The groups (``b"loc:@name"``) that it must share a device with; its own if none."""
         own = [b"loc:@" + self.name.encode()]
         try:
             classes = self.get_attr("_class")
@@ -224,7 +225,7 @@ class Operation:
             return own
         return [group for group in classes if group.startswith(b"loc:@")] or own
 
-    # -- changes by control-flow builders ------------------------------------------------------------
+    # -- changes by control-flow builders --------------------------------------------------------
 
     def _get_control_flow_context(self) -> Any:
         return self._control_flow_context
@@ -310,7 +311,7 @@ class Operation:
         self._control_inputs = []
         self._node = None
 
-    # -- running -------------------------------------------------------------------------------------
+    # -- running ---------------------------------------------------------------------------------
 
     def run(self, feed_dict: Any = None, session: SessionLike | None = None) -> None:
         """Runs the operation and all that it needs.
@@ -324,7 +325,7 @@ class Operation:
         """
         session_for_run(self.graph, session).run(self, feed_dict)
 
-    # -- Python --------------------------------------------------------------------------------------
+    # -- Python ----------------------------------------------------------------------------------
 
     def __tf_tensor__(self, dtype: DType | None = None, name: str | None = None) -> NoReturn:
         """Refuse: an operation is not one of its outputs."""

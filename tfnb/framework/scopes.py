@@ -1,14 +1,11 @@
-"""Scopes of the default graph: ``tf.name_scope``, ``tf.device``, ``tf.control_dependencies`` and their kin."""
+"""Scopes of the default graph: ``tf.name_scope``, ``tf.device`` and their kin."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.default_stack import StackController
-from tfnb.framework.graph import Graph
 from tfnb.framework.graph_scopes import (
     AttributeScope,
     ColocationScope,
@@ -17,6 +14,13 @@ from tfnb.framework.graph_scopes import (
     NameScope,
 )
 from tfnb.framework.op_builder import graph_of_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from types import TracebackType
+
+    from tfnb.framework.default_stack import StackController
+    from tfnb.framework.graph import Graph
 
 EXPORTS = {
     "tf": [
@@ -27,8 +31,8 @@ EXPORTS = {
 }  # fmt: skip
 
 
-class name_scope:  # noqa: N801  # a function to its callers
-    """A context manager for what a Python op builds: enters the graph of its values and a name scope.
+class name_scope:  # a function to its callers
+    """A context manager for what a Python op builds: enters its values' graph and a name scope.
 
     Attributes:
       name: the name asked for.
@@ -51,8 +55,8 @@ class name_scope:  # noqa: N801  # a function to its callers
         """
         if not (default_name is None or isinstance(default_name, str)):
             raise TypeError(
-                f"`default_name` type ({type(default_name)}) is not a string type. You likely meant "
-                "to pass this into the `values` kwarg."
+                f"`default_name` type ({type(default_name)}) is not a string type. You likely "
+                "meant to pass this into the `values` kwarg."
             )
         self.name = default_name if name is None else name
         self._default_name = default_name
@@ -80,10 +84,15 @@ class name_scope:  # noqa: N801  # a function to its callers
                 self._graph.__exit__(None, None, None)
             raise
 
-    def __exit__(self, *exc_info: Any) -> None:
-        self._scope.__exit__(*exc_info)
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._scope.__exit__(kind, error, traceback)
         if self._graph is not None:
-            self._graph.__exit__(*exc_info)
+            self._graph.__exit__(kind, error, traceback)
 
 
 def op_scope(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core.node_text import node_text, shape_text, values_text
 from tfnb.core.shape_inference import InferenceContext, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.exporter import node_inputs
 from tfnb.framework.static_evaluation import constant_as_shape, evaluate_constant
 
 if TYPE_CHECKING:
@@ -91,9 +92,7 @@ def infer_shapes(op: Operation) -> None:
 
 
 def _text(message: str, op: Operation, context: OperationInferenceContext) -> str:
-    inputs = [tensor._as_node_def_input() for tensor in op.inputs]
-    inputs += [f"^{other.name}" for other in op._control_inputs]
-    node = node_text(op.name, op.type, dict(op._attrs.items()), inputs, op._device)
+    node = node_text(op.name, op.type, op._attrs, node_inputs(op), op._device)
     shapes = ", ".join(map(shape_text, context.inputs))
     text = f"{message} for '{node}' with input shapes: {shapes}"
     if context._asked_values:

@@ -1,8 +1,7 @@
-"""Sparse tensors: three tensors that say which elements are there, what they are, and the shape of the whole."""
+"""Sparse tensors: which elements are there, what they are, and the shape of the whole."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfnb.core import dtypes
@@ -14,6 +13,8 @@ from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor, override_operator
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.core.dtypes import DType
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
@@ -33,7 +34,7 @@ class SparseTensorValue(NamedTuple):
 
 
 class SparseTensor:
-    """Stands for ``dense`` of shape ``dense_shape`` with ``dense[indices[i]] = values[i]`` and zeros elsewhere."""
+    """A tensor of shape ``dense_shape`` with ``dense[indices[i]] = values[i]``, zeros elsewhere."""
 
     is_tensor_like = True
 

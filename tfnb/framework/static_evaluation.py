@@ -1,8 +1,9 @@
 """Values of tensors that can be known while the graph is built, for shape functions.
 
-A tensor is known if it comes from constants, and from shapes that are known, through pure ops; those are computed with
-their own kernels.  What was found is kept on the tensor.  Nothing here forbids feeding a tensor: shapes inferred so
-are hints that TensorFlow gives too.  Corresponds to eval_const_tensor.cc and shape_refiner.cc; the limits are ours.
+A tensor is known if it comes from constants, and from shapes that are known, through pure ops;
+those are computed with their own kernels.  What was found is kept on the tensor.  Nothing here
+forbids feeding a tensor: shapes inferred so are hints that TensorFlow gives too.  Corresponds to
+eval_const_tensor.cc and shape_refiner.cc; the limits are ours.
 """
 
 from __future__ import annotations
@@ -29,8 +30,27 @@ SCALAR_SHAPE = TensorShape([])
 
 # Ops that are no function of their inputs alone, whatever their kernels say.
 _NOT_CONSTANT = frozenset(
-    """Placeholder PlaceholderV2 PlaceholderWithDefault Switch Merge Enter Exit NextIteration LoopCond
-    RefSwitch RefMerge RefEnter RefExit RefNextIteration RefIdentity ControlTrigger _Arg _Recv _HostRecv""".split()
+    [
+        "Placeholder",
+        "PlaceholderV2",
+        "PlaceholderWithDefault",
+        "Switch",
+        "Merge",
+        "Enter",
+        "Exit",
+        "NextIteration",
+        "LoopCond",
+        "RefSwitch",
+        "RefMerge",
+        "RefEnter",
+        "RefExit",
+        "RefNextIteration",
+        "RefIdentity",
+        "ControlTrigger",
+        "_Arg",
+        "_Recv",
+        "_HostRecv",
+    ]
 )
 
 
@@ -39,6 +59,7 @@ class _Host:
 
     name = ""
     device_type = "CPU"
+    index = 0
     xp: Any = np
     resource_manager: Any = None
 
@@ -135,7 +156,7 @@ def _is_pure(op: Operation) -> bool:
 
 
 def _compute(op: Operation, values: dict[Tensor, np.ndarray]) -> bool:
-    """Runs an op's kernel on known inputs and adds its outputs to ``values``; False if it cannot."""
+    """Runs a kernel on known inputs and adds its outputs to ``values``; False if it cannot."""
     if not _is_pure(op):
         return False
     for tensor in op.outputs:
@@ -162,7 +183,7 @@ def _compute(op: Operation, values: dict[Tensor, np.ndarray]) -> bool:
     return True
 
 
-# ------------------------------------------------------------------------------------- values as shapes
+# --------------------------------------------------------------------------------- values as shapes
 
 
 def constant_as_shape(tensor: Tensor, depth: int = 0) -> TensorShape:

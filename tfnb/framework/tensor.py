@@ -1,12 +1,12 @@
 """A tensor of the graph: one output of one operation.
 
-Arithmetic and comparison operators are registered from outside, by the ops that compute them, through
-:meth:`Tensor._override_operator`; so this room needs no op.  Equality and hash are identity, as in TensorFlow 1.
+Arithmetic and comparison operators are registered from outside, by the ops that compute them,
+through :meth:`Tensor._override_operator`; so this room needs no op.  Equality and hash are
+identity, as in TensorFlow 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from tfnb.core import errors
@@ -15,6 +15,8 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.default_session import SessionLike, session_for_eval
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import numpy as np
 
     from tfnb.core.dtypes import DType

@@ -1,12 +1,13 @@
 """Where in the user's program an op was made: notebook cell and line, or file and line.
 
-Every op keeps a :data:`Site`, taken once while it is built: the innermost frames outside this package as
-``(code, instruction)`` pairs.  Nothing is formatted or looked up then; :class:`CreationSite` does so when somebody
-asks.  Frames end at a notebook cell, since what lies above a cell is the notebook's own machinery.
+Every op keeps a :data:`Site`, taken once while it is built: the innermost frames outside this
+package as ``(code, instruction)`` pairs.  Nothing is formatted or looked up then;
+:class:`CreationSite` does so when somebody asks.  Frames end at a notebook cell, since what lies
+above a cell is the notebook's own machinery.
 
-A cell run twice has the same file name, so a site also notes how many runs had been registered when it was taken:
-``register_cell`` adds one run, and a site belongs to the latest run of its file that it could have seen.
-The tables only grow, by one entry per cell run; reading them needs no lock.
+A cell run twice has the same file name, so a site also notes how many runs had been registered when
+it was taken: ``register_cell`` adds one run, and a site belongs to the latest run of its file that
+it could have seen. The tables only grow, by one entry per cell run; reading them needs no lock.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class CellRun:
     source: str
 
 
-# file name -> (numbers of the runs in ascending order, the runs); a run's number counts all runs of all cells.
+# file name -> (numbers of the runs in ascending order, the runs); a run's number counts all runs of
+# all cells.
 _cells: dict[str, tuple[list[int], list[CellRun]]] = {}
 _num_runs = 0
 
@@ -139,7 +141,7 @@ def cell_of(site: Site) -> CellRun | None:
 
 
 def creation_site(site: Site) -> CreationSite | None:
-    """The line a user would point at: the cell's line if there is one, else the innermost frame outside the package."""
+    """The line a user would point at: in a cell if there is one, else outside this package."""
     num_runs, frames = site
     for code, instruction in frames:
         run = _run_of(code.co_filename, num_runs)
