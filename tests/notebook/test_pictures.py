@@ -1,0 +1,84 @@
+"""Static pictures and texts: every name is escaped, nothing is lost, no layout overlaps."""
+
+from __future__ import annotations
+
+import itertools
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from tfnb.notebook.layered_layout import layered_layout
+from tfnb.notebook.scene import SceneNode, build_scene
+from tfnb.notebook.scene_svg import scene_svg
+from tfnb.notebook.scene_text import scene_text
+from tfnb.notebook.svg_writer import SvgWriter
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.mark.parametrize(
+    "name", [HOSTILE, "</title><script>x</script>", "a&b\"c'd", "\x00\x1b[31m"]
+)
+def test_a_hostile_name_is_text_in_an_svg(name: str) -> None:
+    """The picture is well-formed and holds no element that the name asked for."""
+    scene = build_scene([SceneNode(name, name), SceneNode("y", "Neg", ((0, 0),))], title=name)
+
+    root = ET.fromstring(scene_svg(scene))
+    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert tags <= {"svg", "title", "defs", "marker", "path", "rect", "text"}
+
+
+def test_attributes_are_quoted() -> None:
+    """A text in an attribute cannot end it."""
+    out = SvgWriter()
+    out.text(0, 0, "x", font_family='"><script>')
+
+    root = ET.fromstring(out.document(10, 10, "t"))
+    assert [e.tag.rpartition("}")[2] for e in root] == ["title", "text"]
+
+
+def test_a_terminal_gets_no_escape_sequences_from_names() -> None:
+    """A name cannot colour, clear or retitle a terminal."""
+    text = scene_text(build_scene([SceneNode("\x1b]0;owned\x07\x1b[2J", "Const")]))
+
+    assert "\x1b" not in text
+    assert "\\x1b[2J" in text
+
+
+def test_the_text_is_a_tree_of_scopes() -> None:
+    """Scopes open as far as the lines allow; the rest says how much it is."""
+    nodes = [SceneNode(f"block_{i // 10}/n_{i}", "Neg") for i in range(40)]
+    text = scene_text(build_scene(nodes, title="g"), max_lines=20)
+
+    lines = text.splitlines()
+    assert lines[0] == "g: 40 nodes, 0 edges"
+    assert lines[1] == "├─ block_0/  10 nodes"
+    assert lines[-1] == "└─ block_3/  10 nodes"
+    assert len(lines) <= 20
+
+
+def test_layout_keeps_boxes_apart_and_data_flowing_down() -> None:
+    """No two boxes of a rank overlap, and every edge that is no back edge goes down."""
+    edges = [(0, 1), (0, 2), (1, 3), (2, 3), (0, 3), (3, 4), (4, 0)]
+    sizes = [(80.0, 24.0)] * 5
+    found = layered_layout(sizes, edges)
+
+    for (ax, ay), (bx, by) in itertools.combinations(found.centres, 2):
+        assert abs(ax - bx) >= 80 or abs(ay - by) >= 24
+    for a, b in edges[:-1]:
+        assert found.centres[a][1] < found.centres[b][1]
+    assert found.edges[-1][0][1] > found.edges[-1][-1][1]
+
+
+def test_an_empty_graph_has_a_layout() -> None:
+    """Nothing to place takes no room."""
+    found = layered_layout([], [])
+
+    assert (found.width, found.height) == (0.0, 0.0)
+
+
+def test_a_large_picture_says_what_it_does_not_draw() -> None:
+    """The static picture is bounded, and honest about it."""
+    nodes = [SceneNode(f"a{i}/x", "Neg") for i in range(118)]
+
+    assert "28 boxes not drawn" in scene_svg(build_scene(nodes))

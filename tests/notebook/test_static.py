@@ -1,0 +1,57 @@
+"""The built files of the widget: there, small, and made from the sources that lie beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "labextension"
+STATIC = ROOT / "tfnb" / "notebook" / "static"
+
+
+def source_hash() -> str:
+    """What labextension/build.mjs writes: the hash of every file the built ones depend on."""
+    names = ["build.mjs", "package.json", "package-lock.json"]
+    for folder in ("src", "style"):
+        names += [
+            path.relative_to(SOURCES).as_posix()
+            for path in (SOURCES / folder).rglob("*")
+            if path.is_file()
+        ]
+    digest = hashlib.sha256()
+    for name in sorted(names):
+        text = (SOURCES / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+        digest.update(f"{name}\0{text}\0".encode())
+    return digest.hexdigest()
+
+
+@pytest.mark.skipif(not SOURCES.exists(), reason="the front end's sources are not here")
+def test_built_files_are_not_stale() -> None:
+    """After a change in labextension/, `npm run build` there and commit what it writes."""
+    assert source_hash() == (STATIC / "SOURCE_HASH").read_text().strip()
+
+
+def test_the_widget_stays_small() -> None:
+    """Every saved widget carries the bundle."""
+    assert len((STATIC / "tfnb.js").read_bytes()) < 130_000
+    assert len((STATIC / "tfnb.css").read_bytes()) < 30_000
+
+
+def test_names_never_become_markup_in_the_browser() -> None:
+    """The front end has no way to turn a text into elements."""
+    code = (STATIC / "tfnb.js").read_text(encoding="utf-8")
+
+    for danger in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+        assert danger not in code
+
+
+@pytest.mark.skipif(not SOURCES.exists(), reason="the front end's sources are not here")
+def test_the_lock_file_names_no_registry() -> None:
+    """Whoever installs uses the registry of their own."""
+    lock = (SOURCES / "package-lock.json").read_text(encoding="utf-8")
+
+    assert re.findall(r"https?://[^\"]*\.tgz", lock) == []
