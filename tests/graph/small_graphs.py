@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     from tfnb.graph.function_library import FunctionLibraryDefinition
     from tfnb.graph.graph import Graph, Node
 
-for _family in ("control_flow_ops", "function_ops", "sendrecv_ops"):
+for _family in (
+    "constant_ops",
+    "control_flow_ops",
+    "function_ops",
+    "identity_ops",
+    "sendrecv_ops",
+    "shape_ops",
+):
     importlib.import_module(f"tfnb.ops.{_family}")
 
 # op: signature, devices, further arguments of register_op
@@ -61,15 +68,6 @@ _SPECS = {
     "TestDefault": ("-> out: T", ("T: type = DT_INT32", "n: int = 3", "s: {'a', 'b'} = 'a'")),
     "TestLists": ("*xs: Tin -> *ys: Tout", ("Tin: list(type) >= 0", "Tout: list(type) >= 0")),
     "TestCall": ("-> out: float", ("f: func",)),
-    # Where the family that has them is not there yet.
-    "Const": ("-> output: dtype", ("value: tensor", "dtype: type")),
-    "Identity": ("input: T -> output: T", ("T: type",)),
-    "NoOp": ("->", ()),
-    "Placeholder": ("-> output: dtype", ("dtype: type", "shape: shape = { unknown_rank: true }")),
-    "Shape": (
-        "input: T -> output: out_type",
-        ("T: type", "out_type: {int32, int64} = DT_INT32"),
-    ),
 }
 
 
@@ -82,8 +80,7 @@ def _register() -> dict[str, OpDefinition]:
     for name, (signature, devices, further) in _TEST_OPS.items():
         register_op(name, signature, devices=devices, **further)(_kernel if devices else None)  # type: ignore[arg-type]
     for name, (signature, specs) in _SPECS.items():
-        if name not in before:
-            register_op(name, signature, *specs)(_kernel)
+        register_op(name, signature, *specs)(_kernel)
     register_op("TestGone", "x: float -> y: float", deprecated=(9, "Use TestRelu"))(_kernel)
     mine = {name: op for name, op in op_registry._REGISTRY.items() if name not in before}
     for name in mine:
