@@ -156,6 +156,21 @@ def test_a_failed_extension_can_be_repeated() -> None:
         assert sess.run(b) == 2.0
 
 
+def test_changing_an_op_that_ran_has_no_effect(caplog: pytest.LogCaptureFixture) -> None:
+    """The session goes on with what it took and says so; a new session sees the change."""
+    a = tf.constant(1.0, name="a")
+    b = a + 1.0
+    with tf.Session() as sess:
+        assert sess.run(b) == 2.0
+        assert caplog.text == ""
+        a.op._set_attr("value", tf.AttrValue(tensor=tf.make_tensor_proto(5.0)))
+        assert "Operation 'a' was changed after a session had taken it" in caplog.text
+        assert sess.run(b) == 2.0
+        assert sess.run(b * 10.0) == 20.0
+    with tf.Session() as other:
+        assert other.run(b) == 6.0
+
+
 def test_two_sessions_of_one_graph_keep_their_variables_apart() -> None:
     """Variables live in a session, not in the graph."""
     v = tf.Variable(1.0)

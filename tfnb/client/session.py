@@ -258,6 +258,7 @@ class BaseSession:
             except errors.OpError as error:
                 raise explain(error, self._graph, None) from None
             self._current_version = version
+            self._graph._num_ops_sent = max(self._graph._num_ops_sent, version)
 
     def make_callable(
         self,

@@ -79,6 +79,8 @@ class Graph:
         # Grows with each mark, so that a session knows when to check again what it may feed and
         # fetch.
         self._num_access_marks = 0
+        # How many operations some session has taken; it does not see what changes in them later.
+        self._num_ops_sent = 0
         self._finalized = False
         self._building_function = False
         self._thread_local = threading.local()

@@ -9,6 +9,7 @@ methods that drop the cached NodeDef.  Attributes are kept as the plain values o
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfnb.framework import attr_conversion, traceback_of_user
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from tfnb.framework.graph import Graph
     from tfnb.framework.traceback_of_user import CreationSite, Site
     from tfnb.proto import graph_pb2, op_def_pb2
+
+_log = logging.getLogger("tfnb")
 
 
 class Operation:
@@ -210,11 +213,11 @@ class Operation:
         """Sets an attribute from an AttrValue message or a plain value."""
         declared = self.op_definition.op_def.attr_by_name.get(name)
         self._attrs[name] = attr_conversion.stored_attr(value, declared)
-        self._node = None
+        self._node_changed()
 
     def _clear_attr(self, name: str) -> None:
         self._attrs.pop(name, None)
-        self._node = None
+        self._node_changed()
 
     def colocation_groups(self) -> list[bytes]:
         """The groups (``b"loc:@name"``) that it must share a device with; its own if none."""
@@ -227,6 +230,16 @@ class Operation:
 
     # -- changes by control-flow builders --------------------------------------------------------
 
+    def _node_changed(self) -> None:
+        """Drops the cached NodeDef; says so where a session runs the operation as it was."""
+        self._node = None
+        if 0 <= self._id < self.graph._num_ops_sent:
+            _log.warning(
+                "Operation '%s' was changed after a session had taken it. That session goes on "
+                "with the operation as it was; make a new session to run the change.",
+                self.name,
+            )
+
     def _get_control_flow_context(self) -> Any:
         return self._control_flow_context
 
@@ -235,11 +248,11 @@ class Operation:
 
     def _set_device(self, device: Any) -> None:
         self._device = device_string(device)
-        self._node = None
+        self._node_changed()
 
     def _set_device_from_string(self, device: str) -> None:
         self._device = device
-        self._node = None
+        self._node_changed()
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
         """Replaces one input.
@@ -263,7 +276,7 @@ class Operation:
             self.inputs = tuple(inputs)
             old._consumers.remove(self)
             tensor._consumers.append(self)
-            self._node = None
+            self._node_changed()
 
     def _add_while_inputs(self, tensors: Iterable[Tensor]) -> None:
         """Appends inputs, as while_v2 does when it captures more from outside."""
@@ -276,7 +289,7 @@ class Operation:
             self.inputs = (*self.inputs, *tensors)
             for tensor in tensors:
                 tensor._consumers.append(self)
-            self._node = None
+            self._node_changed()
 
     def _add_outputs(self, types: Iterable[DType], shapes: Iterable[Any]) -> None:
         """Appends outputs, as while_v2 does together with inputs."""
@@ -285,7 +298,7 @@ class Operation:
                 tensor = Tensor(self, len(self.outputs), dtype)
                 tensor.set_shape(shape)
                 self.outputs.append(tensor)
-            self._node = None
+            self._node_changed()
 
     def _add_control_input(self, op: Operation) -> None:
         self._add_control_inputs([op])
@@ -305,11 +318,11 @@ class Operation:
             for op in ops:
                 if op not in self._control_inputs:
                     self._control_inputs.append(op)
-            self._node = None
+            self._node_changed()
 
     def _remove_all_control_inputs(self) -> None:
         self._control_inputs = []
-        self._node = None
+        self._node_changed()
 
     # -- running ---------------------------------------------------------------------------------
 
