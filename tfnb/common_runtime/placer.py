@@ -82,7 +82,7 @@ class Placer:
         self._log_device_placement = log_device_placement
         self._groups = self._new_groups()
         self._known_devices: dict[object, list[PlacementDevice]] = {}
-        self._known_reasons: dict[PlacementReason, PlacementReason] = {}
+        self._known_reasons: dict[tuple[str, tuple[str, ...], str, str], PlacementReason] = {}
 
     def _new_groups(self) -> ColocationGraph:
         return ColocationGraph(
@@ -208,14 +208,13 @@ class Placer:
         return "prefers the first device of the best type"
 
     def _explain(self, node: Node, why: str) -> None:
-        reason = PlacementReason(
-            node.requested_device,
-            self._groups.supported_device_types(node),
-            node.assigned_device,
-            why,
-        )
         # Thousands of nodes share a handful of reasons.
-        self.reasons[node.name] = self._known_reasons.setdefault(reason, reason)
+        allowed = self._groups.supported_device_types(node)
+        key = (node.requested_device, allowed, node.assigned_device, why)
+        reason = self._known_reasons.get(key)
+        if reason is None:
+            reason = self._known_reasons[key] = PlacementReason(*key)
+        self.reasons[node.name] = reason
 
     def _log(self, nodes: Iterable[Node]) -> None:
         sys.stderr.write(
