@@ -1,0 +1,104 @@
+"""Ctrl-C ends a step between two nodes and leaves the session usable."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import tfnb as tf
+from tfnb.core.step_events import StepObserver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@pytest.fixture
+def sess() -> Iterator[tf.Session]:
+    """A session on a graph of the test's own, as the default one."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        yield sess
+
+
+class Interrupter(StepObserver):
+    """Sends this process the signal of Ctrl-C as soon as a step runs, and notes when."""
+
+    def __init__(self) -> None:
+        self.sent_at = 0.0
+        self._is_running = threading.Event()
+        self._thread = threading.Thread(target=self._send)
+        self._thread.start()
+
+    def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
+        """The step to be interrupted begins."""
+        self._is_running.set()
+
+    def _send(self) -> None:
+        if self._is_running.wait(10):
+            self.sent_at = time.perf_counter()
+            main = threading.main_thread().ident
+            assert main is not None
+            signal.pthread_kill(main, signal.SIGINT)
+
+    def join(self) -> None:
+        """Wait for the thread."""
+        self._is_running.set()
+        self._thread.join()
+
+
+def seconds_to_stop(sess: tf.Session, run: Callable[[], object]) -> float:
+    """How long a run goes on after Ctrl-C."""
+    interrupter = Interrupter()
+    sess._session.step_events.add(interrupter)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run()
+        stopped_at = time.perf_counter()
+    finally:
+        sess._session.step_events.remove(interrupter)
+        interrupter.join()
+    return stopped_at - interrupter.sent_at
+
+
+def test_a_loop_without_end_is_stopped(sess: tf.Session) -> None:
+    """Between two nodes; the next run works."""
+    i = tf.while_loop(lambda i: i < 2, lambda i: i * 1, [tf.constant(1)])
+    assert seconds_to_stop(sess, lambda: sess.run(i)) < 0.2
+    assert sess.run(tf.constant(3)) == 3
+
+
+def test_waiting_for_a_queue_is_stopped(sess: tf.Session) -> None:
+    """What the queue holds is not lost to the step that was stopped."""
+    queue = tf.FIFOQueue(1, tf.float32)
+    dequeue = queue.dequeue()
+    assert seconds_to_stop(sess, lambda: sess.run(dequeue)) < 0.2
+    sess.run(queue.enqueue(5.0))
+    assert sess.run(dequeue) == 5.0
+
+
+def test_waiting_in_a_callable_is_stopped(sess: tf.Session) -> None:
+    """Prepared calls too."""
+    dequeue = sess.make_callable(tf.FIFOQueue(1, tf.float32).dequeue())
+    assert seconds_to_stop(sess, dequeue) < 0.2
+    assert sess.run(tf.constant(3)) == 3
+
+
+def test_waiting_in_a_partial_run_is_stopped(sess: tf.Session) -> None:
+    """The handle may be lost, the session is not."""
+    interrupter = Interrupter()
+
+    def go(value: float) -> float:
+        interrupter.step_started(0, 0, 0)
+        return value
+
+    x = tf.placeholder(tf.float32, [])
+    y = tf.FIFOQueue(1, tf.float32).dequeue() + tf.py_func(go, [x], tf.float32)
+    handle = sess.partial_run_setup([y], [x])
+    with pytest.raises(KeyboardInterrupt):
+        sess.partial_run(handle, y, {x: 1.0})
+    assert time.perf_counter() - interrupter.sent_at < 0.2
+    interrupter.join()
+    assert sess.run(tf.constant(3)) == 3
