@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from google.protobuf import text_format
 
@@ -13,6 +14,7 @@ from tests.graph.small_graphs import LOOP, names, node, small_graph, wiring
 from tests.graph.test_control_flow import NESTED
 from tests.graph.test_function_body import TWICE
 from tfnb.core import dtypes, errors
+from tfnb.core.attr_value import TensorAttr
 from tfnb.core.versions import VersionDef
 from tfnb.graph.control_flow import build_control_flow_info
 from tfnb.graph.function_library import FunctionLibraryDefinition
@@ -164,6 +166,31 @@ def test_two_memories_of_one_device_need_a_transfer() -> None:
     found = wiring(parts["G"])
     assert found == {"a:0 -> b:0", "a:0 -> a/_0:0", "^a/_0 -> a/_1", "a/_1:0 -> c:0"}
     assert (node(parts["G"], "a/_0").op, node(parts["G"], "a/_1").op) == ("_HostSend", "_Recv")
+
+
+def test_constant_read_from_host_memory_is_copied_not_fetched_back() -> None:
+    """A shape written in the graph never needs the device.
+
+    c (device) -> x      HostConst(c) -> h, after c
+    """
+    graph = small_graph(
+        """
+        c = TestInt
+        h = TestHostInt(c)
+        x = TestDeviceInt(c)
+        """
+    )
+    value = TensorAttr.from_value(np.int32([2, 3]))
+    const = graph.add_node("const", "Const", {"dtype": dtypes.int32, "value": value})
+    for name in ("h", "x"):
+        graph.update_edge(const, 0, node(graph, name), 0)
+    graph.remove_node(node(graph, "c"))
+    for each in graph.op_nodes():
+        each.assigned_device = "G"
+    part = partition(graph, DEVICES, itertools.count())["G"]
+    assert wiring(part) == {"const:0 -> x:0", "^const -> const/_0", "const/_0:0 -> h:0"}
+    assert node(part, "const/_0").op == "HostConst"
+    assert node(part, "const/_0").attrs["value"] is value
 
 
 def test_one_memory_of_a_cpu_device_needs_none() -> None:

@@ -8,8 +8,8 @@ edge sends an empty constant::
     a -^-> b            a -^-> Const -> _Send | _Recv -> Identity -^-> b
 
 On a device other than CPU, ``_HostSend`` and ``_HostRecv`` carry what lives in host memory, and an
-edge between the two memories of one device is cut, too.  Loops that span devices need the nodes
-that :mod:`tfnb.graph.control_loops` adds before the cut.
+edge between the two memories of one device is cut, too (a constant is copied instead).  Loops that
+span devices need the nodes that :mod:`tfnb.graph.control_loops` adds before the cut.
 """
 
 from __future__ import annotations
@@ -159,6 +159,8 @@ class _Partitioner:
                 continue
             key = (edge.src, edge.src_output, dst.assigned_device, self._on_host(edge))
             arrived = self.received.get(key)
+            if arrived is None and self._is_constant_beside_its_host_consumer(edge):
+                arrived = self.received[key] = self._add_host_const(edge.src)
             if arrived is None:
                 arrived, recv, send = self._add_pair(edge)
                 if edge.src.assigned_device == dst.assigned_device:
@@ -194,6 +196,23 @@ class _Partitioner:
         if self.by_name[edge.dst.assigned_device].device_type == "CPU":
             return True
         return not edge.is_control and input_on_host(edge.dst, edge.dst_input)
+
+    def _is_constant_beside_its_host_consumer(self, edge: Edge) -> bool:
+        return edge.src.is_constant and edge.src.assigned_device == edge.dst.assigned_device
+
+    def _add_host_const(self, const: Node) -> Node:
+        """A second copy of a constant in host memory: fetching one back would stop the device."""
+        part = self.parts[const.assigned_device]
+        twin = part.add_node(
+            self._new_name(const.name),
+            "HostConst",
+            {name: const.attrs[name] for name in ("dtype", "value")},
+            assigned_device=const.assigned_device,
+            original_names=(const.name,),
+        )
+        # Where the constant is dead, or waits, so does its copy.
+        part.add_control_edge(self.twin[const], twin)
+        return twin
 
     def _add_pair(self, edge: Edge) -> tuple[Node, Node, Node]:
         """Makes Send and Recv for an edge: the node that has the tensor there, Recv, Send."""

@@ -1,0 +1,159 @@
+"""What nodes cost: how often they ran, how long, how many bytes came out.
+
+A :class:`CostModel` belongs to one graph and grows with every measured step.  Times are in
+microseconds, sizes in bytes; a figure nobody recorded is -1.  Estimates follow TensorFlow's
+``costmodel.cc``: a node that ran less often than half the median count is left out (0 bytes, 1 us).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.tensor_shape import TensorShape
+    from tfnb.graph.graph import Graph, Node
+
+UNKNOWN = -1
+MIN_TIME_ESTIMATE_US = 1
+
+
+@dataclass(slots=True)
+class OutputCost:
+    """The largest tensor seen at one output.
+
+    Attributes:
+      total_bytes: of all tensors together.
+      max_bytes: of the largest one, -1 if none was seen.
+      allocation_id: of its buffer.
+    """
+
+    total_bytes: int = 0
+    max_bytes: int = UNKNOWN
+    shape: TensorShape | None = None
+    dtype: DType | None = None
+    allocation_id: int = UNKNOWN
+
+
+@dataclass(slots=True)
+class NodeCost:
+    """What one node cost so far; times in microseconds."""
+
+    count: int = 0
+    total_time_us: int = 0
+    max_execution_time_us: int = 0
+    outputs: dict[int, OutputCost] = field(default_factory=dict)
+
+
+class CostModel:
+    """The costs of one graph's nodes; whoever shares it guards it."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.update_times = 0
+        self._nodes: dict[str, NodeCost] = {}
+        self._min_count = 0
+
+    def cost(self, node: Node) -> NodeCost:
+        """The record of a node; made empty if there is none."""
+        return self._nodes.setdefault(node.name, NodeCost())
+
+    # -- recording
+
+    def record_execution(self, node: Node, time_us: int) -> None:
+        """Counts one run of a node that took ``time_us``."""
+        cost = self.cost(node)
+        cost.count += 1
+        cost.total_time_us += time_us
+        cost.max_execution_time_us = max(cost.max_execution_time_us, time_us)
+
+    def record_output(
+        self,
+        node: Node,
+        output: int,
+        num_bytes: int,
+        shape: TensorShape,
+        dtype: DType,
+        allocation_id: int = UNKNOWN,
+    ) -> None:
+        """Notes a tensor that came out of a node; keeps the form of the largest."""
+        found = self.cost(node).outputs.setdefault(output, OutputCost())
+        found.total_bytes += num_bytes
+        if num_bytes >= found.max_bytes:
+            found.max_bytes = num_bytes
+            found.shape = shape
+            found.dtype = dtype
+            found.allocation_id = allocation_id
+
+    def suppress_infrequent(self) -> None:
+        """From now on, estimates leave out nodes that ran less than half as often as the median."""
+        counts = [cost.count for cost in self._nodes.values() if cost.count > 0]
+        self._min_count = int(median(counts)) // 2 if counts else 1
+
+    # -- what was recorded
+
+    def total_count(self, node: Node) -> int:
+        """How often a node ran."""
+        found = self._nodes.get(node.name)
+        return 0 if found is None else found.count
+
+    def max_execution_time(self, node: Node) -> int:
+        """The longest run of a node, in microseconds."""
+        found = self._nodes.get(node.name)
+        return 0 if found is None else found.max_execution_time_us
+
+    def max_memory_size(self, node: Node, output: int) -> int:
+        """The bytes of the largest tensor of an output, -1 if none was recorded."""
+        return self._output(node, output).max_bytes
+
+    def allocation_id(self, node: Node, output: int) -> int:
+        """The id of the buffer of an output's largest tensor, -1 if none was recorded."""
+        return self._output(node, output).allocation_id
+
+    def max_memory_shape(self, node: Node, output: int) -> TensorShape | None:
+        """The shape of an output's largest tensor."""
+        return self._output(node, output).shape
+
+    def max_memory_type(self, node: Node, output: int) -> DType | None:
+        """The dtype of an output's largest tensor."""
+        return self._output(node, output).dtype
+
+    def _output(self, node: Node, output: int) -> OutputCost:
+        found = self._nodes.get(node.name)
+        return OutputCost() if found is None else found.outputs.get(output, OutputCost())
+
+    # -- estimates
+
+    def size_estimate(self, node: Node, output: int) -> int:
+        """Bytes per run at an output."""
+        count = self.total_count(node)
+        if count < self._min_count:
+            return 0
+        return self._output(node, output).total_bytes // max(1, count)
+
+    def time_estimate(self, node: Node) -> int:
+        """Microseconds per run, at least 1."""
+        found = self._nodes.get(node.name, NodeCost())
+        if found.count <= self._min_count:
+            return MIN_TIME_ESTIMATE_US
+        return max(MIN_TIME_ESTIMATE_US, found.total_time_us // max(1, found.count))
+
+
+def copy_time_estimate(num_bytes: int, latency_ms: float, gigabits_per_second: float) -> float:
+    """Microseconds that a copy takes: bytes over rate, plus latency.
+
+    >>> copy_time_estimate(32_000_000, 10.0, 8.0)
+    42000.0
+    """
+    return num_bytes / (gigabits_per_second * 1000 / 8) + latency_ms * 1000
+
+
+def computation_time_estimate(math_ops: int) -> int:
+    """Microseconds that so many arithmetic operations take, at a thousand a microsecond.
+
+    >>> computation_time_estimate(32_000_000)
+    32000
+    """
+    return math_ops // 1000
