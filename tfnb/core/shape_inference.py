@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tfnb.core.node_text import shape_text
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.core.versions import GRAPH_DEF_VERSION
 
@@ -33,7 +34,8 @@ class InferenceContext:
       inputs: the shape of every input tensor, flat.
       input_types: the dtype of every input tensor.
       attrs: the node's attributes as Python values (strings are bytes).
-      graph_def_version: the version of the oldest writer of the graph; some ops meant something else once.
+      graph_def_version: the version of the oldest writer of the graph; some ops meant something
+        else once.
     """
 
     __slots__ = (
@@ -183,7 +185,7 @@ def merge_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
         if p is not None and q is not None and p != q:
             raise ValueError(
                 f"Dimension {index} in both shapes must be equal, but are {p} and {q}. "
-                f"Shapes are {a} and {b}."
+                f"Shapes are {shape_text(a)} and {shape_text(b)}."
             )
         merged.append(q if p is None else p)
     return TensorShape(merged)

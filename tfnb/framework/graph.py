@@ -37,6 +37,7 @@ from tfnb.framework.graph_scopes import (
 )
 from tfnb.framework.op_plan import plan_of
 from tfnb.framework.operation_factory import create_operation
+from tfnb.framework.operation_factory import set_input_context_check as set_input_context_check
 from tfnb.framework.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ class Graph:
         plan = plan_of(self._op_definition(op_type))
         if self._building_function:
             inputs = self._capture_inputs(inputs)
-        complete = plan.attrs_of_create_op(inputs, attrs or {})
+        complete = plan.attrs_of_create_op(name or op_type, inputs, attrs or {})
         plan.check_inputs(name or op_type, inputs, complete)
         if input_types is not None:
             plan.check_input_types(name or op_type, inputs, list(input_types))

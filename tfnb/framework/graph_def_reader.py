@@ -20,13 +20,21 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import errors, op_registry
 from tfnb.core.attr_value import decode_attr, encode_attr
 from tfnb.core.dtypes import as_dtype
-from tfnb.core.node_text import attr_text, op_def_text, shape_text, type_word
+from tfnb.core.node_text import op_def_text, shape_text
 from tfnb.core.shape_inference import SCALAR_SHAPE, merge_shapes
 from tfnb.core.tensor_util import shape_from_proto
 from tfnb.framework import traceback_of_user
 from tfnb.framework.attr_conversion import field_of
 from tfnb.framework.exporter import node_inputs
-from tfnb.framework.op_plan import OpPlan, fits, plan_of, wrong_type_text
+from tfnb.framework.node_validation import (
+    check_allowed,
+    check_input_types,
+    check_list_lengths,
+    check_number_of_inputs,
+    check_required,
+    fits,
+)
+from tfnb.framework.op_plan import OpPlan, plan_of
 from tfnb.framework.operation import Operation
 from tfnb.framework.shape_refiner import infer_shapes
 
@@ -44,9 +52,6 @@ _VALID_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*(?:>[A-Za-z0-9.][A-Za-z0
 
 _NEXT_ITERATION = frozenset({"NextIteration", "RefNextIteration"})
 _MERGE = frozenset({"Merge", "RefMerge"})
-
-# More outputs than any node has: what a few bytes may not ask memory for.
-MAX_OUTPUTS = 1_000_000
 
 CONTROL_INDEX = -1
 TensorId = tuple[str, int]
@@ -132,6 +137,8 @@ class GraphDefReader:
         self._taken_prefixes = _TakenNames(graph)
         self._readers: dict[str, _NodeReader] = {}
         self._back_edges: list[tuple[Operation, int, TensorId]] = []
+        # nodes whose inputs have another spelling or order than the one that we write
+        self._respelt: set[str] = set()
 
     def read(self, validate_colocation: bool = True) -> None:
         """Makes all operations.
@@ -254,15 +261,15 @@ class GraphDefReader:
                 except KeyError:
                     inputs, controls, back = self._find_inputs(node, texts)
             attrs = reader.read_attrs(node)
-            input_types, output_types = reader.types(node, attrs, len(inputs) + len(back or ()))
-            num_inputs = len(inputs) + len(back or ())
+            input_types, output_types = reader.types(node, attrs)
+            num_inputs = len(inputs) + len(back) if back else len(inputs)
             if len(input_types) != num_inputs:
-                raise reader.wrong_number(node, input_types, num_inputs)
+                check_number_of_inputs(reader.plan.op_def, name, input_types, num_inputs)
             full_name = self._name_of(name)
             if not back:
                 for tensor, wanted in zip(inputs, input_types):
                     if tensor.dtype is not wanted and not fits(wanted, tensor.dtype):
-                        raise _wrong_type(full_name, inputs, input_types)
+                        check_input_types(full_name, inputs, input_types)
             if self._control_inputs:
                 controls += [op for op in self._control_inputs if op not in controls]
             op = Operation(
@@ -290,6 +297,8 @@ class GraphDefReader:
                 tensors[name] = outputs[0]
                 for index, tensor in enumerate(outputs):
                     tensors[f"{name}:{index}"] = tensor
+            if ":0" in "".join(texts) or len(controls) > 1 or len(texts) > num_inputs + 1:
+                self._respelt.add(name)
             if back:
                 self._back_edges += [(op, slot, source) for slot, source in back]
 
@@ -364,8 +373,7 @@ class GraphDefReader:
             total = len(op.inputs) + len(added)
             op.inputs = tuple(added[i] if i in added else next(rest) for i in range(total))
             wanted = op.op_definition.op_def.input_types(op._attrs)
-            if not all(fits(dtype, tensor.dtype) for tensor, dtype in zip(op.inputs, wanted)):
-                raise _wrong_type(op.name, op.inputs, wanted)
+            check_input_types(op.name, op.inputs, wanted)
             op._node = None
 
     def operations_and_nodes(self) -> Iterator[tuple[Operation, graph_pb2.NodeDef]]:
@@ -383,7 +391,7 @@ class GraphDefReader:
             node = self._node_defs[self._names[name]]
             if "_output_shapes" in node.attr:
                 del node.attr["_output_shapes"]
-            if is_renamed or len(op._control_inputs) > 1:
+            if is_renamed or name in self._respelt:
                 node.name = op.name
                 node.ClearField("input")
                 node.input.extend(node_inputs(op))
@@ -537,11 +545,11 @@ class _NodeReader:
                 except (errors.InvalidArgumentError, ValueError) as error:
                     raise self._attr_error(node, str(error), name) from error
             if expected[2]:
-                self._check_allowed(node, expected[1], value)
+                check_allowed(self.plan.op_def, node.name, expected[1], value)
             attrs[name] = value
         for name in self._required:
             if name not in attrs:
-                raise self._missing(node, attrs)
+                check_required(self.plan.op_def, node.name, attrs)
         if len(attrs) < len(fields) or self._defaults.keys() - attrs.keys():
             for name, (default, attr_type) in self._defaults.items():
                 if name not in attrs:
@@ -551,7 +559,7 @@ class _NodeReader:
         return attrs
 
     def types(
-        self, node: graph_pb2.NodeDef, attrs: dict[str, Any], num_inputs: int
+        self, node: graph_pb2.NodeDef, attrs: dict[str, Any]
     ) -> tuple[Sequence[DType], Sequence[DType]]:
         """The dtypes of a node's inputs and outputs."""
         deciding = self.plan.deciding
@@ -566,36 +574,10 @@ class _NodeReader:
         found = self.plan.types.get(key)
         if found is None:
             op_def = self.plan.op_def
-            self._check_sizes(node, attrs, num_inputs)
+            check_list_lengths(op_def, node.name, attrs)
             found = tuple(op_def.input_types(attrs)), tuple(op_def.output_types(attrs))
             self.plan.types[key] = found
         return found
-
-    def _check_sizes(self, node: graph_pb2.NodeDef, attrs: dict[str, Any], num_inputs: int) -> None:
-        """Refuses list lengths before a list of that length is made."""
-        for arg in self.plan.op_def.inputs:
-            if arg.number_attr and not 0 <= attrs[arg.number_attr] <= MAX_OUTPUTS:
-                raise ValueError(
-                    f"NodeDef expected {attrs[arg.number_attr]} tensors for '{arg.name}', which do "
-                    f"not match {num_inputs} inputs specified; {op_def_text(self.plan.op_def)}; "
-                    f"NodeDef: {{{{node {node.name}}}}}"
-                )
-        for arg in self.plan.op_def.outputs:
-            if arg.number_attr and not 0 <= attrs[arg.number_attr] <= MAX_OUTPUTS:
-                raise ValueError(
-                    f"Node '{node.name}': attr '{arg.number_attr}' is {attrs[arg.number_attr]}; a "
-                    f"node can have at most {MAX_OUTPUTS} outputs."
-                )
-
-    def wrong_number(
-        self, node: graph_pb2.NodeDef, wanted: Sequence[DType], found: int
-    ) -> ValueError:
-        """The exception for too few or too many inputs."""
-        words = ", ".join(map(type_word, wanted))
-        return ValueError(
-            f"NodeDef expected inputs '{words}' do not match {found} inputs specified; "
-            f"{op_def_text(self.plan.op_def)}; NodeDef: {{{{node {node.name}}}}}"
-        )
 
     def _odd_value(
         self,
@@ -618,45 +600,10 @@ class _NodeReader:
             text = f"AttrValue had value with type '{word}' when '{attr_def.type}' expected"
         raise self._attr_error(node, text, name)
 
-    def _missing(self, node: graph_pb2.NodeDef, attrs: dict[str, Any]) -> ValueError:
-        missing = [name for name in self._required if name not in attrs]
-        words = ", ".join(f"'{name}'" for name in missing)
-        plural = "s" if len(missing) > 1 else ""
-        return ValueError(
-            f"NodeDef missing attr{plural} {words} from {op_def_text(self.plan.op_def)}; "
-            f"NodeDef: {{{{node {node.name}}}}}"
-        )
-
     def _attr_error(self, node: graph_pb2.NodeDef, text: str, name: str) -> ValueError:
         return ValueError(
             f"{text}\n\t for attr '{name}'\n\t; NodeDef: {{{{node {node.name}}}}}; "
             f"{op_def_text(self.plan.op_def)}"
-        )
-
-    def _check_allowed(self, node: graph_pb2.NodeDef, attr_def: AttrDef, value: Any) -> None:
-        is_list = type(value) is list
-        minimum, allowed = attr_def.minimum, attr_def.allowed
-        if minimum is not None and (len(value) if is_list else value) < minimum:
-            what = (
-                f"Length for attr '{attr_def.name}' of {len(value)}"
-                if is_list
-                else (f"Value for attr '{attr_def.name}' of {value}")
-            )
-            text = f"{what} must be at least minimum {minimum}"
-        else:
-            wrong = [v for v in (value if is_list else (value,)) if allowed and v not in allowed]
-            if not wrong:
-                return
-            if isinstance(wrong[0], bytes):
-                found, listed = attr_text(wrong[0]), ", ".join(map(attr_text, allowed))
-            else:
-                found, listed = type_word(wrong[0]), ", ".join(map(type_word, allowed))
-            text = (
-                f"Value for attr '{attr_def.name}' of {found} is not in the list of allowed "
-                f"values: {listed}"
-            )
-        raise ValueError(
-            f"{text}\n\t; NodeDef: {{{{node {node.name}}}}}; {op_def_text(self.plan.op_def)}"
         )
 
 
@@ -683,13 +630,6 @@ def _all_dtypes() -> dict[int, DType]:
 
 
 _DTYPES = _all_dtypes()
-
-
-def _wrong_type(name: str, inputs: Sequence[Tensor], wanted: Sequence[DType]) -> ValueError:
-    for index, (tensor, dtype) in enumerate(zip(inputs, wanted)):
-        if not fits(dtype, tensor.dtype):
-            return ValueError(wrong_type_text(index, name, tensor, dtype))
-    raise AssertionError("all inputs fit")
 
 
 def _apply_output_shapes(op: Operation) -> None:

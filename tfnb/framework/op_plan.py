@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core.node_text import type_word
-from tfnb.framework import attr_conversion
+from tfnb.framework import attr_conversion, node_validation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -170,17 +169,18 @@ class OpPlan:
     # -- what a node's attributes say ------------------------------------------------------------
 
     def attrs_of_create_op(
-        self, inputs: Sequence[Tensor], given: Mapping[str, Any]
+        self, node_name: str, inputs: Sequence[Tensor], given: Mapping[str, Any]
     ) -> dict[str, Any]:
         """All attributes of a node whose inputs are tensors already.
 
         Args:
+          node_name: the node, for messages.
           inputs: the flat inputs.
           given: plain values or AttrValue messages; what follows from the inputs may be left out.
 
         Raises:
           TypeError: a value is of another kind.
-          ValueError: an attribute is missing, or a list cannot be told from the next input.
+          ValueError: an attribute is missing or not allowed.
         """
         declared = self.op_def.attr_by_name
         attrs: dict[str, Any] = {}
@@ -198,11 +198,11 @@ class OpPlan:
             if arg.type_attr and position < len(inputs) and count:
                 attrs.setdefault(arg.type_attr, inputs[position].dtype.base_dtype)
             position += count
+        node_validation.check_required(self.op_def, node_name, attrs)
         for attr_def in self.op_def.attrs:
-            if attr_def.name not in attrs:
-                if not attr_def.has_default:
-                    raise ValueError(f"NodeDef missing attr '{attr_def.name}' from {self.name}")
-                attrs[attr_def.name] = attr_def.default
+            value = attrs.setdefault(attr_def.name, attr_def.default)
+            node_validation.check_allowed(self.op_def, node_name, attr_def, value)
+        node_validation.check_list_lengths(self.op_def, node_name, attrs)
         return attrs
 
     def check_inputs(
@@ -214,15 +214,8 @@ class OpPlan:
           ValueError: there are more or fewer of them, or one has another dtype.
         """
         wanted = self.op_def.input_types(attrs)
-        if len(wanted) != len(inputs):
-            words = ", ".join(map(type_word, wanted))
-            raise ValueError(
-                f"NodeDef expected inputs '{words}' do not match {len(inputs)} inputs specified; "
-                f"Op: {self.name}; NodeDef: {{{{node {node_name}}}}}"
-            )
-        for index, (tensor, dtype) in enumerate(zip(inputs, wanted)):
-            if not fits(dtype, tensor.dtype):
-                raise ValueError(wrong_type_text(index, node_name, tensor, dtype))
+        node_validation.check_number_of_inputs(self.op_def, node_name, wanted, len(inputs))
+        node_validation.check_input_types(node_name, inputs, wanted)
 
     def check_input_types(
         self, node_name: str, inputs: Sequence[Tensor], input_types: Sequence[DType]
@@ -286,16 +279,3 @@ def plan_of(definition: OpDefinition) -> OpPlan:
     if plan is None:
         plan = definition.builder_cache = OpPlan(definition)
     return plan
-
-
-def fits(wanted: DType, given: DType) -> bool:
-    """Whether a tensor of dtype ``given`` may enter an input of dtype ``wanted``."""
-    return given is wanted or (given.base_dtype is wanted)
-
-
-def wrong_type_text(index: int, node_name: str, tensor: Tensor, wanted: DType) -> str:
-    """The sentence for an input of the wrong dtype."""
-    return (
-        f"Input {index} of node {node_name} was passed {type_word(tensor.dtype)} from "
-        f"{tensor.name} incompatible with expected {type_word(wanted)}."
-    )

@@ -1,0 +1,115 @@
+"""Whether a node keeps its op's promises; the texts are TensorFlow's (node_def_util.cc)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core.node_text import attr_text, op_def_text, type_word
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
+    from tfnb.core.dtypes import DType
+    from tfnb.core.op_def import AttrDef, OpDef
+    from tfnb.framework.tensor import Tensor
+
+# More tensors than any list has: what a few bytes may not ask memory for.
+MAX_LIST_LENGTH = 1_000_000
+
+
+def fits(wanted: DType, given: DType) -> bool:
+    """Whether a tensor of dtype ``given`` may enter an input of dtype ``wanted``.
+
+    >>> from tfnb.core import dtypes
+    >>> fits(dtypes.float32, dtypes.float32_ref), fits(dtypes.float32_ref, dtypes.float32)
+    (True, False)
+    """
+    return given is wanted or given.base_dtype is wanted
+
+
+def check_input_types(node_name: str, inputs: Sequence[Tensor], wanted: Sequence[DType]) -> None:
+    """Compares the dtypes of inputs with what the op takes.
+
+    Raises:
+      ValueError: one does not fit.
+    """
+    for index, (tensor, dtype) in enumerate(zip(inputs, wanted)):
+        if not fits(dtype, tensor.dtype):
+            raise ValueError(
+                f"Input {index} of node {node_name} was passed {type_word(tensor.dtype)} from "
+                f"{tensor.name} incompatible with expected {type_word(dtype)}."
+            )
+
+
+def check_number_of_inputs(
+    op_def: OpDef, node_name: str, wanted: Sequence[DType], found: int
+) -> None:
+    """Compares how many inputs there are with how many the op takes.
+
+    Raises:
+      ValueError: there are more or fewer.
+    """
+    if len(wanted) != found:
+        words = ", ".join(map(type_word, wanted))
+        raise ValueError(
+            f"NodeDef expected inputs '{words}' do not match {found} inputs specified; "
+            f"{op_def_text(op_def)}; NodeDef: {{{{node {node_name}}}}}"
+        )
+
+
+def check_list_lengths(op_def: OpDef, node_name: str, attrs: dict[str, Any]) -> None:
+    """Refuses list lengths before a list of that length is made.
+
+    Raises:
+      ValueError: a list would have more elements than any node's.
+    """
+    for arg in (*op_def.inputs, *op_def.outputs):
+        if arg.number_attr and not 0 <= attrs[arg.number_attr] <= MAX_LIST_LENGTH:
+            raise ValueError(
+                f"Attr '{arg.number_attr}' of node '{node_name}' is {attrs[arg.number_attr]}: "
+                f"'{arg.name}' cannot be a list of so many tensors; {op_def_text(op_def)}"
+            )
+
+
+def check_required(op_def: OpDef, node_name: str, attrs: Container[str]) -> None:
+    """Looks whether the attributes without a default are there.
+
+    Raises:
+      ValueError: some are not.
+    """
+    missing = [a.name for a in op_def.attrs if not a.has_default and a.name not in attrs]
+    if missing:
+        words = ", ".join(f"'{name}'" for name in missing)
+        plural = "s" if len(missing) > 1 else ""
+        raise ValueError(
+            f"NodeDef missing attr{plural} {words} from {op_def_text(op_def)}; "
+            f"NodeDef: {{{{node {node_name}}}}}"
+        )
+
+
+def check_allowed(op_def: OpDef, node_name: str, attr_def: AttrDef, value: Any) -> None:
+    """Compares an attribute's value with what the op allows.
+
+    Raises:
+      ValueError: it is too small, too short, or none of the allowed values.
+    """
+    is_list = type(value) is list
+    if attr_def.minimum is not None and (len(value) if is_list else value) < attr_def.minimum:
+        found = (
+            f"Length for attr '{attr_def.name}' of {len(value)}"
+            if is_list
+            else (f"Value for attr '{attr_def.name}' of {value}")
+        )
+        text = f"{found} must be at least minimum {attr_def.minimum}"
+    elif attr_def.allowed:
+        wrong = [one for one in (value if is_list else (value,)) if one not in attr_def.allowed]
+        if not wrong:
+            return
+        word = attr_text if isinstance(wrong[0], bytes) else type_word
+        text = (
+            f"Value for attr '{attr_def.name}' of {word(wrong[0])} is not in the list of allowed "
+            f"values: {', '.join(map(word, attr_def.allowed))}"
+        )
+    else:
+        return
+    raise ValueError(f"{text}\n\t; NodeDef: {{{{node {node_name}}}}}; {op_def_text(op_def)}")
