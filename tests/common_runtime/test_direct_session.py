@@ -382,3 +382,77 @@ def test_an_extension_that_is_refused_changes_nothing():
         native.extend(bad)
     native.extend(graph_def(const("fine", 4.0)))
     assert native.run({}, ["fine:0"], []) == [4.0]
+
+
+def test_a_full_trace_tells_what_came_out_of_each_node():
+    """Label, shape, dtype and bytes of every output; the partition begins with _SOURCE."""
+    native, metadata = adding_session(), config_pb2.RunMetadata()
+    options = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE)
+    native.run({"p:0": np.ones((2, 3), F)}, ["s:0"], [], options, metadata)
+    (device,) = metadata.step_stats.dev_stats
+    rows = {row.node_name: row for row in device.node_stats}
+    assert [
+        device.node_stats[0].node_name,
+        device.node_stats[0].timeline_label,
+    ] == ["_SOURCE", "_SOURCE = NoOp()"]
+    assert rows["s"].timeline_label == "s = Add(_arg_p_0_0, one)"
+    (output,) = rows["s"].output
+    assert [dim.size for dim in output.tensor_description.shape.dim] == [2, 3]
+    assert output.tensor_description.allocation_description.allocated_bytes == 24
+    assert rows["s"].memory[0].live_bytes == 24
+
+
+def test_a_node_that_ran_k_times_has_k_records_and_a_dead_one_none():
+    """A loop of three rounds: its Add three times; the untaken side of the last round never."""
+    frame = {"T": dtypes.float32, "frame_name": b"f", "parallel_iterations": 10}
+    native = session(
+        const("zero", 0.0),
+        const("three", 3.0),
+        const("one", 1.0),
+        node("enter", "Enter", "zero", is_constant=False, **frame),
+        node("limit", "Enter", "three", is_constant=True, **frame),
+        node("step", "Enter", "one", is_constant=True, **frame),
+        node("merge", "Merge", "enter", "next", T=dtypes.float32, N=2),
+        binary("less", "Less", "merge", "limit"),
+        node("cond", "LoopCond", "less"),
+        node("switch", "Switch", "merge", "cond", T=dtypes.float32),
+        binary("add", "Add", "switch:1", "step"),
+        node("next", "NextIteration", "add", T=dtypes.float32),
+        node("exit", "Exit", "switch", T=dtypes.float32),
+    )
+    metadata = config_pb2.RunMetadata()
+    options = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE)
+    assert native.run({}, ["exit:0"], [], options, metadata) == [3.0]
+    names = [row.node_name for row in metadata.step_stats.dev_stats[0].node_stats]
+    assert tuple(names.count(n) for n in ("merge", "add", "exit")) == (4, 3, 1)
+
+
+def test_every_nth_step_is_measured_after_the_first_k():
+    """build_cost_model=2, build_cost_model_after=1: of six steps the third and fifth."""
+    config = config_pb2.ConfigProto()
+    config.graph_options.build_cost_model = 2
+    config.graph_options.build_cost_model_after = 1
+    native = adding_session(config=config)
+    measured = []
+    for _ in range(6):
+        metadata = config_pb2.RunMetadata()
+        native.run({"p:0": np.ones(4, F)}, ["s:0"], [], config_pb2.RunOptions(), metadata)
+        measured.append(bool(metadata.cost_graph.node))
+    assert measured == [False, False, True, False, True, False]
+    ((graph, model),) = native.export_cost_models().items()
+    assert model.update_times == 2
+    assert model.max_memory_size(graph.find_node("s"), 0) == 16
+
+
+def test_the_cost_graph_lists_nodes_with_their_inputs_and_sizes():
+    """CostGraphDef of a measured step."""
+    config = config_pb2.ConfigProto()
+    config.graph_options.build_cost_model = 1
+    metadata = config_pb2.RunMetadata()
+    adding_session(config=config).run(
+        {"p:0": np.ones(4, F)}, ["s:0"], [], config_pb2.RunOptions(), metadata
+    )
+    rows = {row.name: row for row in metadata.cost_graph.node}
+    sources = [metadata.cost_graph.node[i.preceding_node].name for i in rows["s"].input_info]
+    assert sources == ["_arg_p_0_0", "one"]
+    assert [(o.size, o.dtype) for o in rows["s"].output_info] == [(16, 1)]

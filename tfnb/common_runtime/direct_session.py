@@ -24,6 +24,7 @@ import numpy as np
 
 from tfnb.common_runtime import session_factory, session_settings
 from tfnb.common_runtime.callables import Callables
+from tfnb.common_runtime.cost_model_manager import CostModelManager
 from tfnb.common_runtime.device_mgr import DeviceMgr, make_local_devices
 from tfnb.common_runtime.executor import ExecutorState, drive, run_schedule
 from tfnb.common_runtime.executors_and_keys import (
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.device import Device, DeviceAttributes
     from tfnb.common_runtime.session_factory import SessionOptions
+    from tfnb.graph.cost_model import CostModel
     from tfnb.graph.graph import Graph, Node
     from tfnb.proto import config_pb2, graph_pb2
 
@@ -76,6 +78,9 @@ class DirectSession:
         self._active: set[RunState] = set()
         self._edge_names = itertools.count(0)
         self._timeout_ms = options.config.operation_timeout_in_ms
+        self._cost_model_every = options.config.graph_options.build_cost_model
+        self._cost_model_after = options.config.graph_options.build_cost_model_after
+        self.cost_model_manager = CostModelManager()
         self.session_handle = f"direct_{next(_session_numbers)}"
         self.step_events = StepEvents.for_session()
         self.session_state = SessionState()
@@ -217,10 +222,21 @@ class DirectSession:
                     "disable_output_partition_graphs is true."
                 )
             if run_metadata is not None:
-                recorder = RunRecorder(run_options, run_metadata, executors, self._session_metadata)
-                hooks = recorder.hooks(hooks)
+                recorder = RunRecorder(
+                    executors,
+                    run_options,
+                    run_metadata,
+                    session_metadata=self._session_metadata,
+                    cost_models=self._cost_models_due(executors),
+                )
+        if recorder is None and self._cost_model_every > 0:
+            recorder = RunRecorder(executors, cost_models=self._cost_models_due(executors))
+        if recorder is not None:
+            hooks = recorder.hooks(hooks)
         call_frame = CallFrame(args, len(executors.fetches))
         run_state = RunState(call_frame, hooks, needs_wake=executors.has_async)
+        if recorder is not None and recorder.collector is not None:
+            run_state.record_outputs = recorder.collector.record_outputs
         timer = None
         if timeout_ms > 0:
             timer = start_timer(run_state, timeout_ms)
@@ -332,6 +348,19 @@ class DirectSession:
         """Feeds and fetches a part of a step."""
         self._check_open()
         return self._partial_runs.run(handle, feeds, fetches)
+
+    def _cost_models_due(self, executors: Executors) -> CostModelManager | None:
+        """The cost models, if this step of the signature is one that is measured."""
+        if self._cost_model_every <= 0:
+            return None
+        measured = next(executors.step_count) - self._cost_model_after
+        if measured < 0 or (measured + 1) % self._cost_model_every:
+            return None
+        return self.cost_model_manager
+
+    def export_cost_models(self) -> dict[Graph, CostModel]:
+        """Partition graph -> what its nodes cost, for every step that was measured."""
+        return self.cost_model_manager.export()
 
     @property
     def _session_metadata(self) -> config_pb2.SessionMetadata | None:

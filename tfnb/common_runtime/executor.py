@@ -86,6 +86,7 @@ class ExecutorState:
         device, propagator = self.immutable.device, self.propagator
         hooks, partition, step_id = run_state.hooks, self.partition, run_state.step_id
         node_started, node_done = hooks.node_started, hooks.node_done
+        record_outputs = run_state.record_outputs
         activate = propagator.activate
         outputs: Any
         while ready:
@@ -143,6 +144,8 @@ class ExecutorState:
                 except Exception as error:
                     found = annotate(error, item.name, item.op, device.name, args)
                     raise found from found.__cause__
+            if record_outputs is not None and not is_dead:
+                record_outputs(partition, item, outputs)
             if node_done is not None:
                 node_done(
                     step_id,
@@ -173,7 +176,10 @@ class ExecutorState:
             raise annotate(outputs, item.name, item.op, self.immutable.device.name, ())
         if item.is_transfer and item.num_outputs and (not outputs or outputs[0] is None):
             is_dead = True
-        hooks = self.run_state.hooks
+        outputs = _as_outputs(item, outputs)
+        hooks, record_outputs = self.run_state.hooks, self.run_state.record_outputs
+        if record_outputs is not None and not is_dead:
+            record_outputs(self.partition, item, outputs)
         if hooks.node_done is not None:
             hooks.node_done(
                 self.run_state.step_id,
@@ -184,7 +190,7 @@ class ExecutorState:
                 perf_counter_ns(),
                 is_dead,
             )
-        self.propagator.activate(item, is_dead, iteration, _as_outputs(item, outputs))
+        self.propagator.activate(item, is_dead, iteration, outputs)
         self.propagator.node_done(iteration)
 
     # -- phases that are rare
@@ -327,6 +333,7 @@ def run_schedule(
     call_frame = run_state.call_frame
     hooks, step_id = run_state.hooks, run_state.step_id
     node_started, node_done = hooks.node_started, hooks.node_done
+    record_outputs = run_state.record_outputs
     outputs: Any
     for item in immutable.schedule or ():
         if run_state.stop is not None:
@@ -345,6 +352,8 @@ def run_schedule(
                 value = item.compute(*args)  # type: ignore[misc]
                 for _, _, slot in item.data_edges:
                     slots[slot] = value
+                if record_outputs is not None:
+                    record_outputs(partition, item, (value,))
                 if node_done is not None:
                     node_done(step_id, partition, item.id, 0, 0, perf_counter_ns(), False)
                 continue
@@ -367,6 +376,8 @@ def run_schedule(
             raise found from found.__cause__
         for output, _, slot in item.data_edges:
             slots[slot] = outputs[output]
+        if record_outputs is not None:
+            record_outputs(partition, item, outputs)
         if node_done is not None:
             node_done(step_id, partition, item.id, 0, 0, perf_counter_ns(), False)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
     from tfnb.core.dtypes import DType
@@ -40,6 +40,7 @@ class Executors:
     has_async: bool
     placed: PlacedGraph | None = None
     partitioned: PartitionedGraph | None = None
+    step_count: Iterator[int] = field(default_factory=itertools.count)
     signature_id: int = field(default_factory=lambda: next(_signature_ids))
 
 

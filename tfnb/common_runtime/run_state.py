@@ -18,6 +18,8 @@ from tfnb.core.resource_mgr import ResourceMgr
 from tfnb.core.step_events import IDLE_HOOKS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.core.step_events import StepHooks
 
 # Step ids are unique in the process, so that per-step resources of two sessions never meet.
@@ -56,6 +58,7 @@ class RunState:
         "hooks",
         "inbox",
         "num_waiting",
+        "record_outputs",
         "step_id",
         "stop",
         "wake",
@@ -80,6 +83,7 @@ class RunState:
         self._rendezvous = rendezvous
         self._step_container: ResourceMgr | None = None
         self.children: tuple[RunState, ...] = ()
+        self.record_outputs: Callable[[int, Any, Any], None] | None = None
         self.depth = 0
 
     @property

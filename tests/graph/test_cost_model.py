@@ -1,0 +1,54 @@
+"""Costs of nodes: counts, times, sizes, and the estimates made of them."""
+
+from __future__ import annotations
+
+import tfnb.ops.control_flow_ops  # noqa: F401 - registers NoOp
+from tfnb.core import dtypes
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.graph.cost_model import CostModel
+from tfnb.graph.graph import Graph
+
+
+def model_with_counts(*counts):
+    """A model whose nodes ran this often, 10 microseconds each time."""
+    graph = Graph()
+    model = CostModel(graph)
+    nodes = [graph.add_node(f"n{i}", "NoOp", {}) for i in range(len(counts))]
+    for node, count in zip(nodes, counts):
+        for _ in range(count):
+            model.record_execution(node, 10)
+            model.record_output(node, 0, 100, TensorShape([25]), dtypes.float32, 7)
+    return model, nodes
+
+
+def test_the_largest_output_is_remembered():
+    """With its shape, dtype and buffer; nothing recorded is -1."""
+    model, (node,) = model_with_counts(1)
+    model.record_output(node, 0, 400, TensorShape([100]), dtypes.float32, 8)
+    model.record_output(node, 0, 200, TensorShape([50]), dtypes.float32, 9)
+    assert (model.max_memory_size(node, 0), model.allocation_id(node, 0)) == (400, 8)
+    assert model.max_memory_shape(node, 0).as_list() == [100]
+    assert model.max_memory_type(node, 0) is dtypes.float32
+    assert (model.max_memory_size(node, 1), model.allocation_id(node, 1)) == (-1, -1)
+
+
+def test_estimates_are_totals_by_count():
+    """Bytes and microseconds per run."""
+    model, (node,) = model_with_counts(4)
+    assert (model.size_estimate(node, 0), model.time_estimate(node)) == (100, 10)
+    assert (model.total_count(node), model.max_execution_time(node)) == (4, 10)
+
+
+def test_a_time_estimate_is_at_least_one_microsecond():
+    """Also of a node that never ran."""
+    graph = Graph()
+    node = graph.add_node("n", "NoOp", {})
+    assert CostModel(graph).time_estimate(node) == 1
+
+
+def test_nodes_rarer_than_half_the_median_are_left_out():
+    """Counts 10, 10, 2: the last one is suppressed."""
+    model, nodes = model_with_counts(10, 10, 2)
+    model.suppress_infrequent()
+    assert [model.size_estimate(node, 0) for node in nodes] == [100, 100, 0]
+    assert [model.time_estimate(node) for node in nodes] == [10, 10, 1]
