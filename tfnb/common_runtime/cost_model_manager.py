@@ -65,7 +65,7 @@ def _add_node(
             info.shape.unknown_rank = True
         else:
             info.shape.CopyFrom(shape_to_proto(shape))
-        info.dtype = node.output_types[output].as_datatype_enum
+        info.dtype = node.output_types[output].as_datatype_enum  # type: ignore[assignment]
     for edge in sorted(node.in_edges, key=lambda edge: edge.dst_input):
         if not edge.src.is_op:
             continue

@@ -237,7 +237,7 @@ class _Trace:
             output = record.output.add()
             output.slot = found.output
             tensor = output.tensor_description
-            tensor.dtype = node.output_types[found.output].as_datatype_enum
+            tensor.dtype = node.output_types[found.output].as_datatype_enum  # type: ignore[assignment]
             tensor.shape.CopyFrom(shape_to_proto(TensorShape(list(found.shape))))
             allocation = tensor.allocation_description
             allocation.allocator_name = "cpu"
