@@ -19,6 +19,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
 
@@ -310,7 +312,7 @@ def _parse_default(op: str, kind: str, text: str) -> Any:
     if kind == "int":
         return int(text)
     if kind == "float":
-        return float(text)
+        return float(np.float32(text))
     if kind == "string":
         value = ast.literal_eval(text)
         return value.encode() if isinstance(value, str) else value
