@@ -6,6 +6,7 @@ these functions. The order of the parts is TensorFlow's.
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.tensor_shape import TensorShape, unknown_shape
@@ -32,18 +33,17 @@ def components(value: Any) -> list[Tensor]:
     return parts if value.dense_shape is None else [*parts, value.dense_shape]
 
 
-def with_components(like: Any, parts: Sequence[Any], dense_shape: TensorShape | None = None) -> Any:
-    """A composite value of the kind of ``like`` made of other tensors.
+def with_components(like: Any, parts: Sequence[Any]) -> Any:
+    """A composite value of the kind and shape of ``like`` made of other tensors.
 
     Args:
       like: a SparseTensor or IndexedSlices.
       parts: its tensors, in the order of :func:`components`.
-      dense_shape: what is known of the shape of the whole; without it, what ``like`` knows.
     """
     if isinstance(like, IndexedSlices):
         return IndexedSlices(*parts)
     sparse = SparseTensor(*parts)
-    sparse.set_shape(like.shape if dense_shape is None else dense_shape)
+    sparse.set_shape(like.shape)
     return sparse
 
 
@@ -108,11 +108,13 @@ def _sparse_shapes(rank: int | None) -> list[TensorShape]:
     return [TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])]
 
 
-def invariant_shape(value: Any, invariant: TensorShape) -> TensorShape | None:
-    """What is known of the shape of the whole under an invariant."""
-    if isinstance(value, SparseTensor):
-        return unknown_shape(_rank_of(invariant))
-    return None
+def under_invariant(value: Any, invariant: TensorShape) -> Any:
+    """The same parts, with no more known of the shape of the whole than an invariant says."""
+    if not isinstance(value, SparseTensor):
+        return value
+    relaxed = copy.copy(value)
+    relaxed._shape = unknown_shape(_rank_of(invariant))
+    return relaxed
 
 
 def _part_types(value: Any) -> list[Any]:

@@ -53,6 +53,9 @@ def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any
     if kwargs or len(args) != plan.num_inputs:
         inputs, given = plan.bind(args, kwargs)
     graph = get_default_graph()
+    if graph._scopes().control_flow_context is not None:
+        # What brings the inputs into a branch or loop is named after the op.
+        return _build_converting(plan, name, inputs, given)
     flat = inputs if not plan.has_lists else _flat(plan, inputs)
     for value in flat:
         if not isinstance(value, Tensor) or (
