@@ -75,6 +75,7 @@ class Sample:
       values: False when only shapes and types are compared (random ops).
       shapes: False leaves the static shapes unchecked.
       gradient: False leaves the gradient unchecked.
+      undefined: outputs whose values TensorFlow leaves undefined.
       types: set by `sweep`; recorded in the sample's name.
     """
 
@@ -88,6 +89,7 @@ class Sample:
     values: bool = True
     shapes: bool = True
     gradient: bool = True
+    undefined: tuple[int, ...] = ()
     types: str = ""
 
     def key(self) -> str:

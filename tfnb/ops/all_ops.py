@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from tfnb.ops import (  # noqa: F401
-    cast_ops,
-    clip_ops,
-    complex_ops,
-    control_flow_ops,
-    cwise_binary_ops,
-    cwise_unary_ops,
-    function_ops,
-    math_ops,
-    matmul_ops,
-    reduction_ops,
-    sendrecv_ops,
-    sequence_ops,
-)
+import importlib
+import pkgutil
+
+import tfnb.ops
+
+for _module in pkgutil.iter_modules(tfnb.ops.__path__):
+    if _module.name.endswith("_ops") and _module.name != "all_ops":
+        importlib.import_module(f"tfnb.ops.{_module.name}")

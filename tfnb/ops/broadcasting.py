@@ -23,6 +23,21 @@ def incompatible_shapes(*arrays: Any) -> InvalidArgumentError:
     return errors.invalid_argument(f"Incompatible shapes: {texts}")
 
 
+def require_same_shape(op_type: str, *arrays: Any) -> None:
+    """Checks that all arrays have the first one's shape.
+
+    Raises:
+      InvalidArgumentError: one has another.
+    """
+    for index, array in enumerate(arrays):
+        if array.shape != arrays[0].shape:
+            raise errors.invalid_argument(
+                f"Inputs to operation {op_type} must have the same size and shape.  "
+                f"Input 0: {shape_text(arrays[0].shape)} != input {index}: "
+                f"{shape_text(array.shape)}"
+            )
+
+
 def broadcast_axes(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[list[int], list[int]]:
     """Along which axes of the common shape ``x`` and ``y`` were repeated.
 

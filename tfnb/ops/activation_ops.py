@@ -1,0 +1,284 @@
+"""Activation functions and their gradients: Relu and its kin, Elu, Selu, Softplus, Softsign."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import merge_both_inputs, unchanged_shape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import name_scope
+from tfnb.ops import array_ops
+from tfnb.ops.broadcasting import require_same_shape
+from tfnb.ops.cwise_binary_ops import less, maximum, mul
+from tfnb.ops.cwise_unary_ops import exp_op, neg, sigmoid_op
+
+EXPORTS = {
+    "nn": [
+        "crelu", "elu", "leaky_relu", "relu", "relu6", "selu", "silu", "softplus", "softsign",
+        "swish:silu",
+    ],
+    "math": ["softplus", "softsign"],
+}  # fmt: skip
+
+_FLOAT = "T: {half, bfloat16, float, double}"
+
+
+# --------------------------------------------------------------------------------------------- relu
+
+
+@register_op(
+    "Relu", "features: T -> activations: T", "T: {realnumbertype, qint8}", shape=unchanged_shape
+)
+def relu(xp: Any, features: Any) -> Any:
+    """max(features, 0)."""
+    return xp.maximum(features, features.dtype.type(0))
+
+
+@relu.gradient
+def _(op: Any, grad: Any) -> Any:
+    return relu_grad(grad, op.outputs[0])
+
+
+@register_op(
+    "ReluGrad",
+    "gradients: T, features: T -> backprops: T",
+    "T: realnumbertype",
+    shape=merge_both_inputs,
+)
+def relu_grad(xp: Any, gradients: Any, features: Any) -> Any:
+    """The gradient where the feature is positive, else 0."""
+    require_same_shape("ReluGrad", gradients, features)
+    return gradients * (features > 0)
+
+
+@relu_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    x = op.inputs[1]
+    return relu_grad(grad, x), array_ops.zeros_like(x)
+
+
+@register_op("Relu6", "features: T -> activations: T", "T: realnumbertype", shape=unchanged_shape)
+def relu6_op(xp: Any, features: Any) -> Any:
+    """min(max(features, 0), 6)."""
+    scalar = features.dtype.type
+    return xp.minimum(xp.maximum(features, scalar(0)), scalar(6))
+
+
+@relu6_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return relu6_grad(grad, op.outputs[0])
+
+
+@register_op(
+    "Relu6Grad",
+    "gradients: T, features: T -> backprops: T",
+    "T: realnumbertype",
+    shape=merge_both_inputs,
+)
+def relu6_grad(xp: Any, gradients: Any, features: Any) -> Any:
+    """The gradient where the feature lies between 0 and 6, else 0."""
+    require_same_shape("Relu6Grad", gradients, features)
+    return gradients * ((features > 0) & (features < 6))
+
+
+@relu6_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    x = op.inputs[1]
+    return relu6_grad(grad, x), array_ops.zeros_like(x)
+
+
+_LEAKY = ("alpha: float = 0.200000003", "T: {half, bfloat16, float, double} = DT_FLOAT")
+
+
+@register_op("LeakyRelu", "features: T -> activations: T", *_LEAKY, shape=unchanged_shape)
+def leaky_relu_op(xp: Any, features: Any, *, alpha: float) -> Any:
+    """The feature where it is positive, else alpha times the feature."""
+    return xp.where(features > 0, features, features.dtype.type(alpha) * features)
+
+
+@leaky_relu_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return leaky_relu_grad(grad, op.inputs[0], alpha=op.get_attr("alpha"))
+
+
+@register_op(
+    "LeakyReluGrad", "gradients: T, features: T -> backprops: T", *_LEAKY, shape=merge_both_inputs
+)
+def leaky_relu_grad(xp: Any, gradients: Any, features: Any, *, alpha: float) -> Any:
+    """The gradient where the feature is positive, else alpha times the gradient."""
+    return xp.where(features > 0, gradients, gradients.dtype.type(alpha) * gradients)
+
+
+@leaky_relu_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    x = op.inputs[1]
+    return leaky_relu_grad(grad, x, alpha=op.get_attr("alpha")), array_ops.zeros_like(x)
+
+
+# --------------------------------------------------------------------------------- exponential ones
+
+
+@register_op("Elu", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
+def elu(xp: Any, features: Any) -> Any:
+    """The feature where it is positive, else exp(features) - 1."""
+    return xp.where(features < 0, xp.expm1(features), features)
+
+
+@elu.gradient
+def _(op: Any, grad: Any) -> Any:
+    return elu_grad(grad, op.outputs[0])
+
+
+@register_op(
+    "EluGrad", "gradients: T, outputs: T -> backprops: T", _FLOAT, shape=merge_both_inputs
+)
+def elu_grad(xp: Any, gradients: Any, outputs: Any) -> Any:
+    """The gradient, times outputs + 1 where the output is negative."""
+    return xp.where(outputs < 0, (outputs + outputs.dtype.type(1)) * gradients, gradients)
+
+
+@elu_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    y = op.inputs[1]
+    inner = array_ops.where(less(y, 0), grad * op.inputs[0], array_ops.zeros_like(y))
+    return elu_grad(grad, y), inner
+
+
+_SELU_SCALE = 1.0507009873554804934193349852946
+_SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
+
+
+@register_op("Selu", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
+def selu(xp: Any, features: Any) -> Any:
+    """Elu scaled so that mean 0 and variance 1 are kept."""
+    scalar = features.dtype.type
+    return xp.where(
+        features < 0,
+        scalar(_SELU_SCALE_ALPHA) * xp.expm1(features),
+        scalar(_SELU_SCALE) * features,
+    )
+
+
+@selu.gradient
+def _(op: Any, grad: Any) -> Any:
+    return selu_grad(grad, op.outputs[0])
+
+
+@register_op(
+    "SeluGrad", "gradients: T, outputs: T -> backprops: T", _FLOAT, shape=merge_both_inputs
+)
+def selu_grad(xp: Any, gradients: Any, outputs: Any) -> Any:
+    """The gradient of Selu, from its output."""
+    scalar = outputs.dtype.type
+    return xp.where(
+        outputs < 0,
+        gradients * (outputs + scalar(_SELU_SCALE_ALPHA)),
+        gradients * scalar(_SELU_SCALE),
+    )
+
+
+@selu_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    y = op.inputs[1]
+    inner = array_ops.where(less(y, 0), grad * op.inputs[0], array_ops.zeros_like(y))
+    return selu_grad(grad, y), inner
+
+
+@register_op("Softplus", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
+def softplus_op(xp: Any, features: Any) -> Any:
+    """log(1 + exp(features)); far from zero the feature itself, or its exponential."""
+    x = features
+    eps = {np.dtype(np.float64): 2.0**-52, np.dtype(np.float32): 2.0**-23}.get(x.dtype)
+    if eps is None:
+        eps = 2.0**-10 if x.dtype == np.float16 else 2.0**-7
+    threshold = x.dtype.type(math.log(eps) + 2.0)
+    grown = xp.exp(x)
+    return xp.where(x > -threshold, x, xp.where(x < threshold, grown, xp.log1p(grown)))
+
+
+@softplus_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad * sigmoid_op(op.inputs[0])
+
+
+@register_op(
+    "SoftplusGrad", "gradients: T, features: T -> backprops: T", _FLOAT, shape=merge_both_inputs
+)
+def softplus_grad(xp: Any, gradients: Any, features: Any) -> Any:
+    """gradients / (1 + exp(-features))."""
+    return gradients / (xp.exp(-features) + features.dtype.type(1))
+
+
+@softplus_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    dy, x = op.inputs
+    curvature = grad * dy / (exp_op(neg(x)) + 2.0 + exp_op(x))
+    return softplus_grad(grad, x), curvature
+
+
+@register_op("Softsign", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
+def softsign(xp: Any, features: Any) -> Any:
+    """features / (1 + |features|)."""
+    return features / (abs(features) + features.dtype.type(1))
+
+
+@softsign.gradient
+def _(op: Any, grad: Any) -> Any:
+    return softsign_grad(grad, op.inputs[0])
+
+
+@register_op(
+    "SoftsignGrad", "gradients: T, features: T -> backprops: T", _FLOAT, shape=merge_both_inputs
+)
+def softsign_grad(xp: Any, gradients: Any, features: Any) -> Any:
+    """gradients / (1 + |features|)**2."""
+    denominator = abs(features) + features.dtype.type(1)
+    return gradients / (denominator * denominator)
+
+
+# ----------------------------------------------------------------------- functions of Python's side
+
+
+def relu6(features: Any, name: str | None = None) -> Any:
+    """min(max(features, 0), 6)."""
+    with name_scope(name, "Relu6", [features]) as scope:
+        return relu6_op(convert_to_tensor(features, name="features"), name=scope)
+
+
+def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Any:
+    """The feature where it is positive, else alpha times the feature."""
+    with name_scope(name, "LeakyRelu", [features, alpha]) as scope:
+        features = convert_to_tensor(features, name="features")
+        if features.dtype.is_integer:
+            from tfnb.core import dtypes
+            from tfnb.ops.cast_ops import cast
+
+            features = cast(features, dtypes.float32)
+        if isinstance(alpha, (int, float, np.floating, np.integer)):
+            return leaky_relu_op(features, alpha=float(alpha), name=scope)
+        alpha = convert_to_tensor(alpha, dtype=features.dtype, name="alpha")
+        return maximum(mul(alpha, features), features, name=scope)
+
+
+def crelu(features: Any, name: str | None = None, axis: int = -1) -> Any:
+    """Relu of the features and of their negatives, side by side along an axis."""
+    with name_scope(name, "CRelu", [features]) as scope:
+        features = convert_to_tensor(features, name="features")
+        both = array_ops.concat([features, -features], axis, name=scope)
+        return relu(both)
+
+
+def softplus(features: Any, name: str | None = None) -> Any:
+    """log(1 + exp(features))."""
+    return softplus_op(features, name=name)
+
+
+def silu(features: Any, beta: Any = 1.0) -> Any:
+    """features * sigmoid(beta * features)."""
+    features = convert_to_tensor(features, name="features")
+    beta = convert_to_tensor(beta, name="beta", dtype=features.dtype)
+    return features * sigmoid_op(beta * features)

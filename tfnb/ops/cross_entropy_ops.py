@@ -1,0 +1,393 @@
+"""Cross entropies: of softmax with dense or sparse labels, of sigmoid, of Poisson counts.
+
+Corresponds to TensorFlow's ``xent_op.cc`` and ``sparse_xent_op.cc``. float16 and bfloat16 are computed in float32 and
+rounded once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import dtypes, errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import InferenceContext, broadcast_shapes, merge_dims
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.constant_value import constant_value
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import control_dependencies, name_scope
+from tfnb.ops import array_ops, check_ops
+from tfnb.ops.activation_ops import relu
+from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.cast_ops import cast
+from tfnb.ops.cwise_binary_ops import add_v2, greater_equal, sub
+from tfnb.ops.cwise_unary_ops import abs_op, exp_op, log, log1p
+from tfnb.ops.matmul_ops import matmul
+from tfnb.ops.softmax_ops import (
+    log_softmax_op,
+    only_one,
+    shifted_logits,
+    softmax_op,
+    swap_axes,
+    widened,
+)
+
+EXPORTS = {
+    "nn": [
+        "log_poisson_loss", "sigmoid_cross_entropy_with_logits",
+        "softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits_v2",
+        "sparse_softmax_cross_entropy_with_logits", "weighted_cross_entropy_with_logits",
+    ],
+}  # fmt: skip
+
+_FLOAT = "T: {half, bfloat16, float, double}"
+
+
+def _xent_shape(c: InferenceContext) -> list[TensorShape]:
+    logits, labels = c.inputs[0], c.inputs[1]
+    known = logits.dim_values, labels.dim_values
+    if known[0] is not None and known[1] is not None and (len(known[0]) == 2 or len(known[1]) == 2):
+        shape = broadcast_shapes(logits, labels)
+    else:
+        c.with_rank(0, 2)
+        c.with_rank(1, 2)
+        shape = broadcast_shapes(c.with_rank(0, 2), c.with_rank(1, 2))
+    dims = shape.dim_values
+    if dims is not None and len(dims) != 2:
+        raise ValueError(f"Shape must be rank 2 but is rank {len(dims)}")
+    if dims is None:
+        dims = (None, None)
+    return [TensorShape(dims[:1]), TensorShape(dims)]
+
+
+@register_op(
+    "SoftmaxCrossEntropyWithLogits",
+    "features: T, labels: T -> loss: T, backprop: T",
+    _FLOAT,
+    shape=_xent_shape,
+)
+def softmax_cross_entropy(xp: Any, features: Any, labels: Any) -> Any:
+    """Per row -sum(labels * log_softmax(features)), and its gradient softmax(features) - labels."""
+    dtype = features.dtype
+    if features.shape != labels.shape:
+        try:
+            shape = xp.broadcast_shapes(features.shape, labels.shape)
+        except ValueError:
+            raise errors.invalid_argument(
+                "logits and labels must be broadcastable: logits_size="
+                f"{shape_text(features.shape)} labels_size={shape_text(labels.shape)}"
+            ) from None
+        features, labels = xp.broadcast_to(features, shape), xp.broadcast_to(labels, shape)
+    if features.ndim != 2:
+        raise errors.invalid_argument(
+            "logits and labels must be either 2-dimensional, or broadcasted to be 2-dimensional"
+        )
+    labels = widened(labels)
+    shifted = shifted_logits(xp, widened(features))
+    grown = xp.exp(shifted)
+    total = grown.sum(axis=-1, keepdims=True)
+    loss = (labels * (xp.log(total) - shifted)).sum(axis=-1)
+    grown /= total
+    grown -= labels
+    return loss.astype(dtype, copy=False), grown.astype(dtype, copy=False)
+
+
+def _scale_rows(vector: Any, matrix: Any) -> Any:
+    return array_ops.expand_dims(vector, -1) * matrix
+
+
+def _is_zero(grad: Any) -> bool:
+    """Whether a gradient is known to be zero: nobody used that output."""
+    if grad is None or grad.op.type in ("ZerosLike", "Zeros"):
+        return True
+    value = constant_value(grad)
+    return value is not None and not np.asarray(value).any()
+
+
+def _second_order(grad: Any, grad_grad: Any, logits: Any) -> Any:
+    if _is_zero(grad_grad):
+        return grad
+    softmax_value = softmax_op(logits)
+    inner = matmul(
+        array_ops.expand_dims(grad_grad, 1), array_ops.expand_dims(softmax_value, 2)
+    )
+    return grad + (grad_grad - array_ops.squeeze(inner, axis=[1])) * softmax_value
+
+
+@softmax_cross_entropy.gradient
+def _(op: Any, grad_loss: Any, grad_grad: Any) -> Any:
+    logits = op.inputs[0]
+    grad = _second_order(_scale_rows(grad_loss, op.outputs[1]), grad_grad, logits)
+    return grad, _scale_rows(grad_loss, -log_softmax_op(logits))
+
+
+def _sparse_xent_shape(c: InferenceContext) -> list[TensorShape]:
+    features, labels = c.with_rank(0, 2).dim_values, c.with_rank(1, 1).dim_values
+    assert features is not None
+    assert labels is not None
+    batch = merge_dims(features[0], labels[0])
+    return [TensorShape([batch]), TensorShape([batch, features[1]])]
+
+
+@register_op(
+    "SparseSoftmaxCrossEntropyWithLogits",
+    "features: T, labels: Tlabels -> loss: T, backprop: T",
+    _FLOAT,
+    "Tlabels: {int32, int64} = DT_INT64",
+    shape=_sparse_xent_shape,
+)
+def sparse_softmax_cross_entropy(xp: Any, features: Any, labels: Any) -> Any:
+    """Per row -log_softmax(features)[label], and its gradient."""
+    dtype = features.dtype
+    if features.ndim != 2:
+        raise errors.invalid_argument(
+            f"logits must be 2-D, but got shape {shape_text(features.shape)}"
+        )
+    if labels.ndim != 1:
+        raise errors.invalid_argument(
+            f"labels must be 1-D, but got shape {shape_text(labels.shape)}"
+        )
+    rows, classes = features.shape
+    if rows != labels.shape[0]:
+        raise errors.invalid_argument(
+            "logits and labels must have the same first dimension, got logits shape "
+            f"{shape_text(features.shape)} and labels shape {shape_text(labels.shape)}"
+        )
+    if rows and not classes:
+        raise errors.invalid_argument(
+            f"Must have at least one class, but got logits shape {shape_text(features.shape)}"
+        )
+    wrong = (labels < 0) | (labels >= classes)
+    if wrong.any():
+        listed = " ".join(str(label) for label in labels.tolist())
+        raise errors.invalid_argument(
+            f"Received a label value of {labels[wrong][0]} which is outside the valid range of "
+            f"[0, {classes}).  Label values: {listed}"
+        )
+    shifted = shifted_logits(xp, widened(features))
+    grown = xp.exp(shifted)
+    total = grown.sum(axis=-1, keepdims=True)
+    here = (xp.arange(rows), labels)
+    loss = xp.log(total[:, 0]) - shifted[here]
+    grown /= total
+    grown[here] -= 1
+    return loss.astype(dtype, copy=False), grown.astype(dtype, copy=False)
+
+
+@sparse_softmax_cross_entropy.gradient
+def _(op: Any, grad_loss: Any, grad_grad: Any) -> Any:
+    grad = _scale_rows(grad_loss, op.outputs[1])
+    return _second_order(grad, grad_grad, op.inputs[0]), None
+
+
+# ----------------------------------------------------------------------- functions of Python's side
+
+
+def softmax_cross_entropy_with_logits_v2(
+    labels: Any, logits: Any, axis: int | None = None, name: str | None = None, dim: Any = None
+) -> Any:
+    """Cross entropy of labels and softmax(logits) along an axis; gradients reach both."""
+    axis = only_one(axis, dim, "axis", "dim")
+    axis = -1 if axis is None else axis
+    with name_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
+        logits = convert_to_tensor(logits, name="logits")
+        labels = convert_to_tensor(labels, name="labels")
+        as_float32 = logits.dtype in (dtypes.float16, dtypes.bfloat16)
+        precise = cast(logits, dtypes.float32) if as_float32 else logits
+        # Labels and logits have the same dtype from here on.
+        labels = cast(labels, precise.dtype)
+        rank = array_ops.rank(precise)
+        shape = logits.shape
+        if axis != -1:
+            position = axis + rank if axis < 0 else axis
+            precise = swap_axes(precise, position, rank - 1)
+            labels = swap_axes(labels, position, rank - 1)
+        input_shape = array_ops.shape(precise)
+        cost, _ = softmax_cross_entropy(
+            _flatten_outer(precise), _flatten_outer(labels), name=scope
+        )
+        output_shape = array_ops.slice(input_shape, [0], [sub(rank, 1)])
+        cost = array_ops.reshape(cost, output_shape)
+        if shape.ndims is not None:
+            left = list(shape.dim_values)
+            del left[axis]
+            cost.set_shape(left)
+        return cast(cost, logits.dtype) if as_float32 else cost
+
+
+def _flatten_outer(logits: Any) -> Any:
+    """All axes but the last made one."""
+    rank = array_ops.rank(logits)
+    last_dim = array_ops.slice(array_ops.shape(logits), [sub(rank, 1)], [1])
+    output = array_ops.reshape(logits, array_ops.concat([[-1], last_dim], 0))
+    dims = logits.shape.dim_values
+    if dims is not None:
+        product: int | None = 1
+        for size in dims[:-1]:
+            product = None if product is None or size is None else product * size
+        output.set_shape([product, dims[-1]])
+    return output
+
+
+def softmax_cross_entropy_with_logits(
+    labels: Any = None,
+    logits: Any = None,
+    dim: int = -1,
+    name: str | None = None,
+    axis: int | None = None,
+) -> Any:
+    """Cross entropy of labels and softmax(logits); no gradient reaches the labels."""
+    axis = dim if axis is None else axis
+    _check_both(labels, logits)
+    with name_scope(name, "softmax_cross_entropy_with_logits_sg", [logits, labels]) as scope:
+        labels = array_ops.stop_gradient(labels, name="labels_stop_gradient")
+    return softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits, axis=axis, name=scope)
+
+
+def _check_both(labels: Any, logits: Any) -> None:
+    if labels is None or logits is None:
+        raise ValueError("Both labels and logits must be provided.")
+
+
+def sparse_softmax_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> Any:
+    """Cross entropy of softmax(logits) for labels that are class numbers.
+
+    Raises:
+      ValueError: an argument is missing, or shapes cannot fit.
+    """
+    if labels is None:
+        raise ValueError("`labels` must not be None")
+    if logits is None:
+        raise ValueError("`logits` must not be None")
+    with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):
+        labels = convert_to_tensor(labels)
+        logits = convert_to_tensor(logits)
+        as_float32 = logits.dtype == dtypes.float16
+        precise = cast(logits, dtypes.float32) if as_float32 else logits
+        labels_shape = labels.shape
+        shape_op = array_ops.shape(labels)
+        static = labels_shape.is_fully_defined() and logits.shape[:-1].is_fully_defined()
+        if logits.shape.ndims is not None and logits.shape.ndims == 0:
+            raise ValueError(f"`logits` cannot be a scalar. Received logits={logits}`")
+        ranks = logits.shape.ndims, labels_shape.ndims
+        if None not in ranks and ranks[1] != ranks[0] - 1:  # type: ignore[operator]
+            raise ValueError(
+                "`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: "
+                f"labels.shape={labels_shape} of rank {ranks[1]} and logits.shape={logits.shape} "
+                f"of rank {ranks[0]}"
+            )
+        if static and labels_shape != logits.shape[:-1]:
+            raise ValueError(
+                "`labels.shape` must equal `logits.shape` except for the last dimension. Received: "
+                f"labels.shape={labels_shape} and logits.shape={logits.shape}"
+            )
+        if ranks[0] == 2:
+            cost, _ = sparse_softmax_cross_entropy(precise, labels, name=name)
+            return cast(cost, logits.dtype) if as_float32 else cost
+        checks = []
+        if not static:
+            checks.append(
+                check_ops.assert_equal(
+                    array_ops.shape(labels), array_ops.shape(logits)[:-1],
+                )
+            )
+        with control_dependencies(checks):
+            classes = array_ops.shape(logits)[array_ops.rank(logits) - 1]
+            labels = array_ops.reshape(labels, [-1])
+            precise = array_ops.reshape(precise, [-1, classes])
+            cost, _ = sparse_softmax_cross_entropy(precise, labels, name=name)
+            cost = array_ops.reshape(cost, shape_op)
+            cost.set_shape(labels_shape)
+            return cast(cost, logits.dtype) if as_float32 else cost
+
+
+def sigmoid_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> Any:
+    """max(x, 0) - x * z + log(1 + exp(-|x|)) for logits x and labels z.
+
+    Raises:
+      ValueError: an argument is missing, or the shapes differ.
+    """
+    _check_both(labels, logits)
+    with name_scope(name, "logistic_loss", [logits, labels]) as scope:
+        logits = convert_to_tensor(logits, name="logits")
+        labels = convert_to_tensor(labels, name="labels")
+        try:
+            labels.shape.assert_is_compatible_with(logits.shape)
+        except ValueError:
+            raise ValueError(
+                f"`logits` and `labels` must have the same shape, received ({logits.shape} vs "
+                f"{labels.shape})."
+            ) from None
+        zeros = array_ops.zeros_like(logits, dtype=logits.dtype)
+        positive = greater_equal(logits, zeros)
+        relu_logits = array_ops.where(positive, logits, zeros)
+        minus_modulus = array_ops.where(positive, -logits, logits)
+        return add_v2(relu_logits - logits * labels, log1p(exp_op(minus_modulus)), name=scope)
+
+
+def weighted_cross_entropy_with_logits(
+    labels: Any = None,
+    logits: Any = None,
+    pos_weight: Any = None,
+    name: str | None = None,
+    targets: Any = None,
+) -> Any:
+    """Sigmoid cross entropy in which positive labels count `pos_weight` times.
+
+    Raises:
+      ValueError: the shapes differ.
+    """
+    labels = only_one(labels, targets, "labels", "targets")
+    with name_scope(name, "logistic_loss", [logits, labels]) as scope:
+        logits = convert_to_tensor(logits, name="logits")
+        labels = convert_to_tensor(labels, name="labels")
+        try:
+            labels.shape.assert_is_compatible_with(logits.shape)
+        except ValueError:
+            raise ValueError(
+                f"`logits` and `labels` must have the same shape, received ({logits.shape} vs "
+                f"{labels.shape})."
+            ) from None
+        weight = 1 + (pos_weight - 1) * labels
+        return add_v2(
+            (1 - labels) * logits,
+            weight * (log1p(exp_op(-abs_op(logits))) + relu(-logits)),
+            name=scope,
+        )
+
+
+def log_poisson_loss(
+    targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None
+) -> Any:
+    """exp(c) - z * c for the logarithm c of the rate and targets z.
+
+    Raises:
+      ValueError: the shapes differ.
+    """
+    with name_scope(name, "log_poisson_loss", [log_input, targets]):
+        log_input = convert_to_tensor(log_input, name="log_input")
+        targets = convert_to_tensor(targets, name="targets")
+        try:
+            targets.shape.assert_is_compatible_with(log_input.shape)
+        except ValueError:
+            raise ValueError(
+                "`log_input` and `targets` must have the same shape, received "
+                f"({log_input.shape} vs {targets.shape})."
+            ) from None
+        result = exp_op(log_input) - log_input * targets
+        if compute_full_loss:
+            # Stirling's approximation of log(z!).
+            half = convert_to_tensor(0.5, dtype=targets.dtype)
+            two_pi = convert_to_tensor(2 * math.pi, dtype=targets.dtype)
+            stirling = targets * log(targets) - targets + half * log(two_pi * targets)
+            zeros = array_ops.zeros_like(targets, dtype=targets.dtype)
+            ones = array_ops.ones_like(targets, dtype=targets.dtype)
+            between = (targets >= zeros) & (targets <= ones)
+            result += array_ops.where(between, zeros, stirling)
+        return result

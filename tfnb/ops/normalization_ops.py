@@ -1,0 +1,643 @@
+"""Batch normalization, local response normalization, L2 loss.
+
+Corresponds to TensorFlow's ``fused_batch_norm_op.cc``, ``batch_norm_op.cc``, ``lrn_op.cc`` and ``l2loss_op.cc``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import (
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    merge_dims,
+    merge_shapes,
+    require_rank,
+    scalar_shape,
+)
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops import array_ops
+from tfnb.ops.broadcasting import shape_text
+
+EXPORTS = {
+    "nn": ["l2_loss", "local_response_normalization:lrn", "lrn"],
+}
+
+# ------------------------------------------------------------------------------------------ L2 loss
+
+
+@register_op("L2Loss", "t: T -> output: T", "T: {half, bfloat16, float, double}", shape=scalar_shape)
+def l2_loss(xp: Any, t: Any) -> Any:
+    """sum(t**2) / 2."""
+    wide = t.astype(np.float32) if t.dtype.itemsize == 2 else t
+    total = (wide * wide).sum(dtype=wide.dtype)
+    return (total * wide.dtype.type(0.5)).astype(t.dtype)
+
+
+@l2_loss.gradient
+def _(op: Any, grad: Any) -> Any:
+    return op.inputs[0] * grad
+
+
+# ----------------------------------------------------------------------------- fused batch norm
+
+
+def _channel_axis(data_format: str, rank: int) -> int:
+    return 1 if data_format in ("NCHW", "NCDHW") else rank - 1
+
+
+def _norm_rank(c: InferenceContext) -> int:
+    return 5 if c.attr("data_format") in ("NDHWC", "NCDHW") else 4
+
+
+def _fused_norm_shape(c: InferenceContext, num_extra: int) -> list[TensorShape]:
+    rank = _norm_rank(c)
+    x = require_rank(c.inputs[0], rank)
+    dims = list(x.dim_values or ())
+    axis = _channel_axis(c.attr("data_format"), rank)
+    count = 3 if c.attr("is_training") else 5
+    channels = dims[axis]
+    for index in range(1, count):
+        vector = c.with_rank(index, 1).dim_values
+        assert vector is not None
+        channels = merge_dims(channels, vector[0])
+    dims[axis] = channels
+    vector_shape = TensorShape([channels])
+    shapes = [TensorShape(dims), *[vector_shape] * 4]
+    if num_extra:
+        shapes.append(UNKNOWN_SHAPE)
+    return shapes
+
+
+def _fused_norm_grad_shape(c: InferenceContext) -> list[TensorShape]:
+    rank = _norm_rank(c)
+    y_backprop = require_rank(c.inputs[0], rank)
+    x = require_rank(c.inputs[1], rank)
+    axis = _channel_axis(c.attr("data_format"), rank)
+    channels = merge_dims((y_backprop.dim_values or ())[axis], (x.dim_values or ())[axis])
+    for index in (2, 3, 4):
+        vector = c.with_rank(index, 1).dim_values
+        assert vector is not None
+        channels = merge_dims(channels, vector[0])
+    dims = list(y_backprop.dim_values or ())
+    dims[axis] = channels
+    vector_shape = TensorShape([channels])
+    # The last two outputs are there for cuDNN only.
+    empty = TensorShape([0])
+    return [TensorShape(dims), vector_shape, vector_shape, empty, empty]
+
+
+def _check_norm_inputs(
+    x: Any, scale: Any, offset: Any, mean: Any, variance: Any, data_format: str, is_training: bool
+) -> int:
+    rank = 5 if data_format in ("NDHWC", "NCDHW") else 4
+    if x.ndim not in (4, 5):
+        raise errors.invalid_argument(
+            f"input must be 4 or 5-dimensional{shape_text(x.shape)}"
+        )
+    axis = _channel_axis(data_format, rank)
+    channels = x.shape[axis]
+    for name, vector in (("scale", scale), ("offset", offset)):
+        if vector.ndim != 1:
+            raise errors.invalid_argument(f"{name} must be 1-dimensional{shape_text(vector.shape)}")
+        if vector.shape[0] != channels:
+            raise errors.invalid_argument(
+                f"{name} must have the same number of elements as the channels of x, got "
+                f"{vector.shape[0]} and {channels}"
+            )
+    for name, vector in (("mean", mean), ("variance", variance)):
+        if vector.ndim != 1:
+            raise errors.invalid_argument(
+                f"estimated_{name} must be 1-dimensional{shape_text(vector.shape)}"
+            )
+        needed = not is_training
+        if needed and vector.shape[0] != channels:
+            raise errors.invalid_argument(
+                f"When is_training is false, {name} must have the same number of elements as "
+                f"scale or the channels of x, got {vector.shape[0]} and {channels}"
+            )
+    return axis
+
+
+def _batch_norm(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    epsilon: float,
+    factor: float,
+    data_format: str,
+    is_training: bool,
+) -> tuple[Any, Any, Any, Any, Any]:
+    axis = _check_norm_inputs(x, scale, offset, mean, variance, data_format, is_training)
+    dtype, stat_dtype = x.dtype, scale.dtype
+    wide = x.astype(np.float32, copy=False)
+    scale, offset = scale.astype(np.float32, copy=False), offset.astype(np.float32, copy=False)
+    lifted = tuple(-1 if i == axis else 1 for i in range(x.ndim))
+    others = tuple(i for i in range(x.ndim) if i != axis)
+    count = x.size // max(x.shape[axis], 1)
+    if is_training:
+        if x.size == 0:
+            nan = xp.full(scale.shape, np.nan, stat_dtype)
+            return xp.zeros(x.shape, dtype), nan, nan, nan, nan
+        saved_mean = wide.mean(axis=others, dtype=np.float32)
+        centered = wide - saved_mean.reshape(lifted)
+        saved_variance = (centered * centered).mean(axis=others, dtype=np.float32)
+        unbiased = saved_variance * np.float32(count / max(count - 1, 1))
+        if factor == 1.0:
+            new_mean, new_variance = saved_mean, unbiased
+        else:
+            # The running averages of the old and the new.
+            keep, take = np.float32(1.0 - factor), np.float32(factor)
+            new_mean = keep * mean.astype(np.float32) + take * saved_mean
+            new_variance = keep * variance.astype(np.float32) + take * unbiased
+    else:
+        saved_mean = mean.astype(np.float32, copy=False)
+        saved_variance = variance.astype(np.float32, copy=False)
+        centered = wide - saved_mean.reshape(lifted)
+        new_mean, new_variance = saved_mean, saved_variance
+    factors = scale / xp.sqrt(saved_variance + np.float32(epsilon))
+    y = centered * factors.reshape(lifted)
+    y += offset.reshape(lifted)
+    stats = (new_mean, new_variance, saved_mean, saved_variance)
+    as_stats = tuple(s.astype(stat_dtype, copy=False) for s in stats)
+    return y.astype(dtype, copy=False), as_stats[0], as_stats[1], as_stats[2], as_stats[3]
+
+
+_NORM_ATTRS = (
+    "epsilon: float = 9.99999975e-05",
+    "exponential_avg_factor: float = 1",
+    "data_format: {'NHWC', 'NCHW'} = 'NHWC'",
+    "is_training: bool = true",
+)
+_NORM_OUTPUTS = (
+    "y: {0}, batch_mean: {1}, batch_variance: {1}, reserve_space_1: {1}, reserve_space_2: {1}"
+)
+
+
+@register_op(
+    "FusedBatchNorm",
+    "x: T, scale: T, offset: T, mean: T, variance: T -> " + _NORM_OUTPUTS.format("T", "T"),
+    "T: {float}",
+    *_NORM_ATTRS,
+    shape=lambda c: _fused_norm_shape(c, 0),
+)
+def fused_batch_norm_op(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    epsilon: float,
+    exponential_avg_factor: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    """(x - mean) / sqrt(variance + epsilon) * scale + offset per channel, and the statistics."""
+    return _batch_norm(
+        xp, x, scale, offset, mean, variance, epsilon, exponential_avg_factor, data_format, is_training
+    )
+
+
+@fused_batch_norm_op.gradient
+def _(op: Any, *grads: Any) -> Any:
+    return _fused_norm_gradient(op, fused_batch_norm_grad, grads[0], has_third=False)
+
+
+@register_op(
+    "FusedBatchNormV2",
+    "x: T, scale: U, offset: U, mean: U, variance: U -> " + _NORM_OUTPUTS.format("T", "U"),
+    "T: {half, bfloat16, float}",
+    "U: {float}",
+    *_NORM_ATTRS,
+    shape=lambda c: _fused_norm_shape(c, 0),
+)
+def fused_batch_norm_v2(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    epsilon: float,
+    exponential_avg_factor: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    """FusedBatchNorm whose statistics have a type of their own."""
+    return _batch_norm(
+        xp, x, scale, offset, mean, variance, epsilon, exponential_avg_factor, data_format, is_training
+    )
+
+
+@fused_batch_norm_v2.gradient
+def _(op: Any, *grads: Any) -> Any:
+    return _fused_norm_gradient(op, fused_batch_norm_grad_v2, grads[0], has_third=False)
+
+
+@register_op(
+    "FusedBatchNormV3",
+    "x: T, scale: U, offset: U, mean: U, variance: U -> "
+    + _NORM_OUTPUTS.format("T", "U")
+    + ", reserve_space_3: U",
+    "T: {half, bfloat16, float}",
+    "U: {bfloat16, float}",
+    *_NORM_ATTRS[:2],
+    "data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'",
+    _NORM_ATTRS[3],
+    shape=lambda c: _fused_norm_shape(c, 1),
+)
+def fused_batch_norm_v3(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    epsilon: float,
+    exponential_avg_factor: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    """FusedBatchNorm with one more output, which only cuDNN fills."""
+    results = _batch_norm(
+        xp, x, scale, offset, mean, variance, epsilon, exponential_avg_factor, data_format, is_training
+    )
+    return (*results, xp.zeros((), scale.dtype))
+
+
+@fused_batch_norm_v3.gradient
+def _(op: Any, *grads: Any) -> Any:
+    return _fused_norm_gradient(op, fused_batch_norm_grad_v3, grads[0], has_third=True)
+
+
+_NCHW_TO_NHWC = {4: [0, 2, 3, 1], 5: [0, 2, 3, 4, 1]}
+_NHWC_TO_NCHW = {4: [0, 3, 1, 2], 5: [0, 4, 1, 2, 3]}
+
+
+def _fused_norm_gradient(op: Any, grad_op: Any, grad_y: Any, *, has_third: bool) -> Any:
+    x, scale = op.inputs[:2]
+    is_training = op.get_attr("is_training")
+    data_format = op.get_attr("data_format")
+    data_format = data_format.decode() if isinstance(data_format, bytes) else data_format
+    reserved = list(op.outputs[3:5]) if is_training else list(op.inputs[3:5])
+    rank = 5 if "D" in data_format else 4
+    turned = not is_training and data_format.startswith("NC")
+    target_format = data_format
+    if turned:
+        x = array_ops.transpose(x, _NCHW_TO_NHWC[rank])
+        grad_y = array_ops.transpose(grad_y, _NCHW_TO_NHWC[rank])
+        target_format = "NHWC" if rank == 4 else "NDHWC"
+    if has_third:
+        reserved.append(op.outputs[5])
+    dx, dscale, doffset, _, _ = grad_op(
+        grad_y,
+        x,
+        scale,
+        *reserved,
+        epsilon=op.get_attr("epsilon"),
+        data_format=target_format,
+        is_training=is_training,
+    )
+    if turned:
+        dx = array_ops.transpose(dx, _NHWC_TO_NCHW[rank])
+    return dx, dscale, doffset, None, None
+
+
+def _batch_norm_grad(
+    xp: Any,
+    y_backprop: Any,
+    x: Any,
+    scale: Any,
+    mean: Any,
+    variance: Any,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+) -> tuple[Any, Any, Any, Any, Any]:
+    rank = 5 if data_format in ("NDHWC", "NCDHW") else 4
+    if y_backprop.shape != x.shape:
+        raise errors.invalid_argument(
+            "x and y_backprop must have same shape, but x has shape "
+            f"{shape_text(x.shape)} and y_backprop has shape {shape_text(y_backprop.shape)}"
+        )
+    axis = _channel_axis(data_format, rank)
+    dtype, stat_dtype = x.dtype, mean.dtype
+    lifted = tuple(-1 if i == axis else 1 for i in range(x.ndim))
+    others = tuple(i for i in range(x.ndim) if i != axis)
+    count = np.float32(max(x.size // max(x.shape[axis], 1), 1))
+    dy = y_backprop.astype(np.float32, copy=False)
+    centered = x.astype(np.float32, copy=False) - mean.astype(np.float32).reshape(lifted)
+    inverse = np.float32(1) / xp.sqrt(variance.astype(np.float32) + np.float32(epsilon))
+    grad_offset = dy.sum(axis=others, dtype=np.float32)
+    grad_scale = (dy * centered).sum(axis=others, dtype=np.float32) * inverse
+    factors = (scale.astype(np.float32) * inverse).reshape(lifted)
+    if is_training:
+        # The mean and the variance depend on x too.
+        inner = dy - (grad_offset / count).reshape(lifted)
+        inner -= centered * (grad_scale * inverse / count).reshape(lifted)
+    else:
+        inner = dy
+    empty = xp.zeros(0, stat_dtype)
+    return (
+        (inner * factors).astype(dtype, copy=False),
+        grad_scale.astype(stat_dtype, copy=False),
+        grad_offset.astype(stat_dtype, copy=False),
+        empty,
+        empty,
+    )
+
+
+_NORM_GRAD_OUTPUTS = (
+    "x_backprop: T, scale_backprop: {0}, offset_backprop: {0}, reserve_space_{1}: {0}, "
+    "reserve_space_{2}: {0}"
+)
+
+
+@register_op(
+    "FusedBatchNormGrad",
+    "y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T -> "
+    + _NORM_GRAD_OUTPUTS.format("T", 3, 4),
+    "T: {float}",
+    _NORM_ATTRS[0],
+    *_NORM_ATTRS[2:],
+    shape=_fused_norm_grad_shape,
+)
+def fused_batch_norm_grad(
+    xp: Any,
+    y_backprop: Any,
+    x: Any,
+    scale: Any,
+    reserve_space_1: Any,
+    reserve_space_2: Any,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    """Gradients of FusedBatchNorm with respect to x, scale and offset."""
+    return _batch_norm_grad(
+        xp, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training
+    )
+
+
+@register_op(
+    "FusedBatchNormGradV2",
+    "y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U -> "
+    + _NORM_GRAD_OUTPUTS.format("U", 3, 4),
+    "T: {half, bfloat16, float}",
+    "U: {float}",
+    _NORM_ATTRS[0],
+    *_NORM_ATTRS[2:],
+    shape=_fused_norm_grad_shape,
+)
+def fused_batch_norm_grad_v2(
+    xp: Any,
+    y_backprop: Any,
+    x: Any,
+    scale: Any,
+    reserve_space_1: Any,
+    reserve_space_2: Any,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    """Gradients of FusedBatchNormV2 with respect to x, scale and offset."""
+    return _batch_norm_grad(
+        xp, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training
+    )
+
+
+@register_op(
+    "FusedBatchNormGradV3",
+    "y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U, "
+    "reserve_space_3: U -> " + _NORM_GRAD_OUTPUTS.format("U", 4, 5),
+    "T: {half, bfloat16, float}",
+    "U: {float}",
+    _NORM_ATTRS[0],
+    "data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'",
+    _NORM_ATTRS[3],
+    shape=_fused_norm_grad_shape,
+)
+def fused_batch_norm_grad_v3(
+    xp: Any,
+    y_backprop: Any,
+    x: Any,
+    scale: Any,
+    reserve_space_1: Any,
+    reserve_space_2: Any,
+    reserve_space_3: Any,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    """Gradients of FusedBatchNormV3 with respect to x, scale and offset."""
+    return _batch_norm_grad(
+        xp, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training
+    )
+
+
+# --------------------------------------------------------------------- the batch norm of old graphs
+
+
+def _global_norm_shape(c: InferenceContext) -> TensorShape:
+    dims = list(c.with_rank(0, 4).dim_values or ())
+    for index in range(1, 5):
+        vector = c.with_rank(index, 1).dim_values
+        assert vector is not None
+        dims[3] = merge_dims(dims[3], vector[0])
+    return TensorShape(dims)
+
+
+_GLOBAL_NORM_ATTRS = (
+    "T: numbertype",
+    "variance_epsilon: float",
+    "scale_after_normalization: bool",
+)
+_GLOBAL_NORM_DEPRECATED = (9, "Use tf.nn.batch_normalization()")
+
+
+@register_op(
+    "BatchNormWithGlobalNormalization",
+    "t: T, m: T, v: T, beta: T, gamma: T -> result: T",
+    *_GLOBAL_NORM_ATTRS,
+    shape=_global_norm_shape,
+    deprecated=_GLOBAL_NORM_DEPRECATED,
+)
+def batch_norm_with_global_normalization(
+    xp: Any,
+    t: Any,
+    m: Any,
+    v: Any,
+    beta: Any,
+    gamma: Any,
+    *,
+    variance_epsilon: float,
+    scale_after_normalization: bool,
+) -> Any:
+    """(t - m) / sqrt(v + epsilon) * gamma + beta over the last dimension."""
+    if t.ndim != 4:
+        raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(t.shape)}")
+    factor = t.dtype.type(1) / xp.sqrt(v + t.dtype.type(variance_epsilon))
+    if scale_after_normalization:
+        factor = factor * gamma
+    return (t - m) * factor + beta
+
+
+@batch_norm_with_global_normalization.gradient
+def _(op: Any, grad: Any) -> Any:
+    t, m, v, _, gamma = op.inputs
+    dx, dm, dv, db, dg = batch_norm_with_global_normalization_grad(
+        t,
+        m,
+        v,
+        gamma,
+        grad,
+        variance_epsilon=op.get_attr("variance_epsilon"),
+        scale_after_normalization=op.get_attr("scale_after_normalization"),
+    )
+    return dx, dm, dv, db, dg
+
+
+def _global_norm_grad_shape(c: InferenceContext) -> list[TensorShape]:
+    dims = list(merge_shapes(c.with_rank(0, 4), c.with_rank(4, 4)).dim_values or ())
+    for index in range(1, 4):
+        vector = c.with_rank(index, 1).dim_values
+        assert vector is not None
+        dims[3] = merge_dims(dims[3], vector[0])
+    return [TensorShape(dims), *[TensorShape([dims[3]])] * 4]
+
+
+@register_op(
+    "BatchNormWithGlobalNormalizationGrad",
+    "t: T, m: T, v: T, gamma: T, backprop: T -> dx: T, dm: T, dv: T, db: T, dg: T",
+    *_GLOBAL_NORM_ATTRS,
+    shape=_global_norm_grad_shape,
+    deprecated=_GLOBAL_NORM_DEPRECATED,
+)
+def batch_norm_with_global_normalization_grad(
+    xp: Any,
+    t: Any,
+    m: Any,
+    v: Any,
+    gamma: Any,
+    backprop: Any,
+    *,
+    variance_epsilon: float,
+    scale_after_normalization: bool,
+) -> Any:
+    """Gradients of BatchNormWithGlobalNormalization."""
+    scalar = t.dtype.type
+    axes = (0, 1, 2)
+    inverse = scalar(1) / xp.sqrt(v + scalar(variance_epsilon))
+    centered_sum = (backprop * (t - m)).sum(axis=axes, dtype=t.dtype)
+    db = backprop.sum(axis=axes, dtype=t.dtype)
+    factor = inverse * gamma if scale_after_normalization else inverse
+    dg = centered_sum * inverse if scale_after_normalization else xp.zeros_like(m)
+    outer = gamma if scale_after_normalization else scalar(1)
+    dv = centered_sum * scalar(-0.5) * inverse * inverse * inverse * outer
+    return backprop * factor, -db * factor, dv, db, dg
+
+
+# ------------------------------------------------------------------- local response normalization
+
+_LRN_ATTRS = (
+    "depth_radius: int = 5",
+    "bias: float = 1",
+    "alpha: float = 1",
+    "beta: float = 0.5",
+    "T: {half, bfloat16, float} = DT_FLOAT",
+)
+
+
+def _window_sum(xp: Any, values: Any, radius: int) -> Any:
+    """Sums over the neighbours within `radius` along the last axis."""
+    depth = values.shape[-1]
+    total = values.copy()
+    for distance in range(1, min(radius, depth - 1) + 1):
+        total[..., distance:] += values[..., :-distance]
+        total[..., :-distance] += values[..., distance:]
+    return total
+
+
+def _lrn_shape(c: InferenceContext) -> TensorShape:
+    return c.with_rank(0, 4)
+
+
+@register_op("LRN", "input: T -> output: T", *_LRN_ATTRS, shape=_lrn_shape)
+def lrn(
+    xp: Any, x: Any, *, depth_radius: int, bias: float, alpha: float, beta: float
+) -> Any:
+    """X / (bias + alpha * sum of squares of the neighbouring channels)**beta."""
+    if x.ndim != 4:
+        raise errors.invalid_argument("in must be 4-dimensional")
+    wide = x.astype(np.float32, copy=False)
+    norm = np.float32(bias) + np.float32(alpha) * _window_sum(xp, wide * wide, depth_radius)
+    return (wide * norm ** np.float32(-beta)).astype(x.dtype, copy=False)
+
+
+@lrn.gradient
+def _(op: Any, grad: Any) -> Any:
+    return lrn_grad(
+        grad,
+        op.inputs[0],
+        op.outputs[0],
+        depth_radius=op.get_attr("depth_radius"),
+        bias=op.get_attr("bias"),
+        alpha=op.get_attr("alpha"),
+        beta=op.get_attr("beta"),
+    )
+
+
+def _lrn_grad_shape(c: InferenceContext) -> TensorShape:
+    return merge_shapes(
+        c.with_rank(0, 4), merge_shapes(c.with_rank(1, 4), c.with_rank(2, 4))
+    )
+
+
+@register_op(
+    "LRNGrad",
+    "input_grads: T, input_image: T, output_image: T -> output: T",
+    *_LRN_ATTRS,
+    shape=_lrn_grad_shape,
+)
+def lrn_grad(
+    xp: Any,
+    input_grads: Any,
+    input_image: Any,
+    output_image: Any,
+    *,
+    depth_radius: int,
+    bias: float,
+    alpha: float,
+    beta: float,
+) -> Any:
+    """The gradient of LRN with respect to its input."""
+    for value in (input_grads, input_image, output_image):
+        if value.ndim != 4:
+            raise errors.invalid_argument("inputs must be 4-dimensional")
+        if value.shape != input_grads.shape:
+            raise errors.invalid_argument(
+                "input_grads, input_image, and out_image should have the same shape"
+            )
+    grads, image, output = (
+        value.astype(np.float32, copy=False) for value in (input_grads, input_image, output_image)
+    )
+    norm = np.float32(bias) + np.float32(alpha) * _window_sum(xp, image * image, depth_radius)
+    shared = _window_sum(xp, grads * output / norm, depth_radius)
+    result = grads * norm ** np.float32(-beta) - np.float32(2 * alpha * beta) * image * shared
+    return result.astype(input_grads.dtype, copy=False)
+
+

@@ -1,0 +1,144 @@
+"""How pooling is computed, for any number of spatial dimensions, channels last.
+
+A window's reduction is done one dimension after the other, each as a handful of whole-array operations on strided slices.
+Where the winner's place matters (gradients, argmax) elements are compared in row-major order and the first of equal ones
+wins. Padding counts for nothing: it holds the lowest number for maxima, and is left out of the count for means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from tfnb.ops.windows import Window, pad_spatial, unpad_spatial
+
+
+def lowest(dtype: Any) -> Any:
+    """The lowest number of a dtype, minus infinity where there is one."""
+    return np.iinfo(dtype).min if np.dtype(dtype).kind in "iu" else -np.inf
+
+
+def _cells(windows: Sequence[Window]) -> Iterator[tuple[slice, ...]]:
+    """Per element of the window, in row-major order: the padded cells it meets, batch first."""
+    for element in product(*(range(w.filter) for w in windows)):
+        cells = (w.slice_at(i) for w, i in zip(windows, element, strict=True))
+        yield (slice(None), *cells)
+
+
+def _along(x: Any, axis: int, w: Window, index: int) -> Any:
+    return x[(slice(None),) * axis + (w.slice_at(index),)]
+
+
+def max_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
+    """The largest element of every window."""
+    x = pad_spatial(xp, x, windows, 1, lowest(x.dtype))
+    for axis, w in enumerate(windows, 1):
+        out = _along(x, axis, w, 0)
+        if w.filter > 1:
+            out = xp.maximum(out, _along(x, axis, w, 1))
+            for index in range(2, w.filter):
+                xp.maximum(out, _along(x, axis, w, index), out=out)
+        x = out
+    return xp.ascontiguousarray(x)
+
+
+def max_pool_depth(x: Any, size: int) -> Any:
+    """The largest element of every group of `size` channels."""
+    return x.reshape(*x.shape[:-1], x.shape[-1] // size, size).max(axis=-1)
+
+
+def winners(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
+    """Per output, the number of the window's element that is the largest; the first of equal ones."""
+    padded = pad_spatial(xp, x, windows, 1, lowest(x.dtype))
+    best: Any = None
+    place: Any = None
+    for number, cells in enumerate(_cells(windows)):
+        candidate = padded[cells]
+        if best is None:
+            best = candidate.copy()
+            place = xp.zeros(best.shape, np.int32)
+            continue
+        better = candidate > best
+        xp.copyto(best, candidate, where=better)
+        xp.copyto(place, np.int32(number), where=better)
+    return place
+
+
+def spread_to_winners(
+    xp: Any, grad: Any, place: Any, windows: Sequence[Window], input_shape: Sequence[int]
+) -> Any:
+    """The gradient of every output added to the input cell that won."""
+    total = xp.zeros((input_shape[0], *(w.padded for w in windows), input_shape[-1]), grad.dtype)
+    for number, cells in enumerate(_cells(windows)):
+        total[cells] += grad * (place == number)
+    return unpad_spatial(total, windows, 1)
+
+
+def take_from_winners(xp: Any, values: Any, place: Any, windows: Sequence[Window]) -> Any:
+    """Per output, the value at the input cell that won."""
+    padded = pad_spatial(xp, values, windows, 1, 0)
+    out = xp.zeros(place.shape, values.dtype)
+    for number, cells in enumerate(_cells(windows)):
+        xp.copyto(out, padded[cells], where=place == number)
+    return out
+
+
+def flat_places(
+    xp: Any, place: Any, windows: Sequence[Window], input_shape: Sequence[int], with_batch: bool
+) -> Any:
+    """The winners' positions in the flattened image, or in the flattened batch of images."""
+    rank = len(windows)
+    coordinates = xp.unravel_index(place, tuple(w.filter for w in windows))
+    position = xp.zeros(place.shape, np.int64)
+    for axis, (w, inner) in enumerate(zip(windows, coordinates, strict=True)):
+        origin = xp.arange(w.output) * w.stride - w.pad_before
+        lifted = origin.reshape((1,) * (axis + 1) + (-1,) + (1,) * (rank - axis))
+        position = position * w.size + (lifted + inner * w.dilation)
+    position = position * input_shape[-1] + xp.arange(input_shape[-1])
+    if with_batch:
+        image = int(np.prod(input_shape[1:]))
+        position += (xp.arange(input_shape[0]) * image).reshape((-1,) + (1,) * (rank + 1))
+    return position
+
+
+def counts(xp: Any, windows: Sequence[Window], dtype: Any) -> Any:
+    """How many cells that are no padding each window holds: [outputs..., 1]."""
+    total = xp.ones((1,) * (len(windows) + 1), dtype)
+    for axis, w in enumerate(windows):
+        first = xp.arange(w.output) * w.stride - w.pad_before
+        number = xp.minimum(first + w.filter, w.size) - xp.maximum(first, 0)
+        shape = [1] * (len(windows) + 1)
+        shape[axis] = -1
+        total = total * number.astype(dtype).reshape(shape)
+    return total
+
+
+def avg_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
+    """The mean of every window."""
+    dtype = x.dtype
+    wide = x.astype(np.float32) if dtype.itemsize == 2 else x
+    total = pad_spatial(xp, wide, windows, 1, 0)
+    for axis, w in enumerate(windows, 1):
+        out = _along(total, axis, w, 0)
+        if w.filter > 1:
+            out = out + _along(total, axis, w, 1)
+            for index in range(2, w.filter):
+                out += _along(total, axis, w, index)
+        total = out
+    return (total / counts(xp, windows, wide.dtype)).astype(dtype, copy=False)
+
+
+def avg_pool_grad(
+    xp: Any, grad: Any, windows: Sequence[Window], input_shape: Sequence[int]
+) -> Any:
+    """Every output's gradient shared among the cells of its window."""
+    dtype = grad.dtype
+    wide = grad.astype(np.float32) if dtype.itemsize == 2 else grad
+    share = wide / counts(xp, windows, wide.dtype)
+    total = xp.zeros((input_shape[0], *(w.padded for w in windows), input_shape[-1]), wide.dtype)
+    for cells in _cells(windows):
+        total[cells] += share
+    return unpad_spatial(total, windows, 1).astype(dtype, copy=False)

@@ -1,0 +1,793 @@
+"""Max and average pooling in two and three dimensions, and their gradients: the ops.
+
+The computing is in ``pooling_kernels.py``, the functions that users call in ``pooling.py``. Corresponds to TensorFlow's
+``maxpooling_op.cc``, ``avgpooling_op.cc`` and ``pooling_ops_3d.cc``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import (
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    merge_shapes,
+    require_rank,
+)
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops import array_ops
+from tfnb.ops import pooling_kernels as kernels
+from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.windows import (
+    Window,
+    channels_last,
+    check_explicit,
+    explicit_pairs,
+    output_dim,
+    window,
+)
+
+# ------------------------------------------------------------------------------------------- shapes
+
+
+def _pool_shape(
+    c: InferenceContext, rank: int, ksize: Sequence[int], strides: Sequence[int], what: str
+) -> TensorShape:
+    data_format = c.attr("data_format") if "data_format" in c.attrs else "NHWC"
+    padding = c.attr("padding")
+    dims = require_rank(c.inputs[0], rank).dim_values
+    assert dims is not None
+    for name, values in (("stride", strides), ("ksize", ksize)):
+        if len(values) != rank:
+            raise ValueError(
+                f"{what} requires the {name} attribute to contain {rank} values, but got: "
+                f"{len(values)}"
+            )
+    for size in ksize:
+        if size <= 0:
+            raise ValueError(f"Sliding window ksize must be positive. The specified or inferred ksize is: {list(ksize)}")
+    check_explicit(c, rank, padding, data_format)
+    pairs = explicit_pairs(c.attrs.get("explicit_paddings", ()), rank)
+    out = list(dims)
+    for axis in range(1, rank):
+        out[axis] = output_dim(dims[axis], ksize[axis], strides[axis], 1, padding, pairs[axis])
+    return TensorShape(out)
+
+
+def _attr_pool_shape(rank: int, what: str) -> Any:
+    return lambda c: _pool_shape(c, rank, c.attr("ksize"), c.attr("strides"), what)
+
+
+def _input_pool_shape(c: InferenceContext, first: int = 1) -> TensorShape:
+    ksize, strides = c.constant_value(first), c.constant_value(first + 1)
+    if ksize is None or strides is None:
+        c.with_rank(0, 4)
+        return UNKNOWN_SHAPE
+    return _pool_shape(c, 4, ksize.tolist(), strides.tolist(), "MaxPool")
+
+
+def _input_pool_shape_of_gradient(c: InferenceContext) -> TensorShape:
+    return merge_shapes(_input_pool_shape(c, 3), c.inputs[1]) if c.constant_value(3) is not None else UNKNOWN_SHAPE
+
+
+def _first_with_rank(rank: int) -> Any:
+    return lambda c: c.with_rank(0, rank)
+
+
+# ------------------------------------------------------------------------------------------ kernels
+
+
+def _check_pool(
+    x: Any, ksize: Sequence[int], strides: Sequence[int], data_format: str, rank: int, op_name: str
+) -> None:
+    if not channels_last(data_format):
+        formats = "NHWC" if rank == 4 else "NDHWC"
+        raise errors.invalid_argument(
+            f"Default {op_name}Op only supports {formats} on device type CPU"
+        )
+    for name, values in (("ksize", ksize), ("strides", strides)):
+        if len(values) != rank:
+            raise errors.invalid_argument(
+                f"Sliding window {name} field must specify {rank} dimensions"
+            )
+    if any(size <= 0 for size in ksize):
+        raise errors.invalid_argument(
+            "Sliding window ksize must be positive. The specified or inferred ksize is: "
+            + str(list(ksize))
+        )
+    if ksize[0] != 1 or strides[0] != 1:
+        raise errors.unimplemented("Pooling is not yet supported on the batch dimension.")
+    if len(x) != rank:
+        raise errors.invalid_argument(f"tensor_in must be {rank}-dimensional")
+
+
+def _windows(
+    shape: Sequence[int],
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str,
+    explicit: Sequence[int] = (),
+) -> list[Window]:
+    rank = len(shape)
+    pairs = explicit_pairs(explicit, rank)
+    return [
+        window(shape[axis], ksize[axis], strides[axis], 1, padding, pairs[axis])
+        for axis in range(1, rank - 1)
+    ]
+
+
+def _max_pool(
+    xp: Any,
+    x: Any,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str,
+    explicit: Sequence[int],
+    data_format: str,
+) -> Any:
+    rank = x.ndim
+    _check_pool(x.shape, ksize, strides, data_format, 4 if len(ksize) == 4 else 5, "MaxPooling")
+    if ksize[-1] > 1:
+        _check_depth_pool(x.shape, ksize, strides)
+        return kernels.max_pool_depth(x, ksize[-1])
+    del rank
+    return kernels.max_pool(xp, x, _windows(x.shape, ksize, strides, padding, explicit))
+
+
+def _check_depth_pool(
+    shape: Sequence[int], ksize: Sequence[int], strides: Sequence[int]
+) -> None:
+    if any(size != 1 for size in ksize[1:-1]):
+        raise errors.unimplemented(
+            "MaxPooling supports exactly one of pooling across depth or pooling across width/height."
+        )
+    if shape[-1] % ksize[-1]:
+        raise errors.unimplemented(
+            "Depthwise max pooling requires the depth window to evenly divide the input depth"
+        )
+    if ksize[-1] != strides[-1]:
+        raise errors.unimplemented(
+            "Depthwise max pooling requires the depth window to equal the depth stride"
+        )
+
+
+def _max_pool_grad(
+    xp: Any,
+    x: Any,
+    output: Any,
+    grad: Any,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str,
+    explicit: Sequence[int],
+    data_format: str,
+) -> Any:
+    rank = len(ksize)
+    _check_pool(x.shape, ksize, strides, data_format, rank, "MaxPoolingGrad")
+    if ksize[-1] != 1 or strides[-1] != 1:
+        raise errors.unimplemented("MaxPoolingGrad is not yet supported on the depth dimension.")
+    windows = _windows(x.shape, ksize, strides, padding, explicit)
+    _check_output(output, windows, x.shape, "orig_output")
+    _check_output(grad, windows, x.shape, "grad")
+    place = kernels.winners(xp, x, windows)
+    return kernels.spread_to_winners(xp, grad, place, windows, x.shape)
+
+
+def _check_output(
+    value: Any, windows: Sequence[Window], shape: Sequence[int], name: str
+) -> None:
+    expected = (shape[0], *(w.output for w in windows), shape[-1])
+    if value.shape != expected:
+        raise errors.invalid_argument(
+            f"Expected {name} shape to be {shape_text(expected)}, but got "
+            f"{shape_text(value.shape)}"
+        )
+
+
+def _max_pool_grad_grad(
+    xp: Any,
+    x: Any,
+    output: Any,
+    grad: Any,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str,
+    data_format: str,
+) -> Any:
+    rank = len(ksize)
+    _check_pool(x.shape, ksize, strides, data_format, rank, "MaxPoolingGradGrad")
+    if ksize[-1] != 1 or strides[-1] != 1:
+        raise errors.unimplemented(
+            "MaxPoolingGradGrad is not yet supported on the depth dimension."
+        )
+    windows = _windows(x.shape, ksize, strides, padding)
+    _check_output(output, windows, x.shape, "orig_output")
+    if grad.shape != x.shape:
+        raise errors.invalid_argument(
+            f"Expected grad shape to be {shape_text(x.shape)}, but got {shape_text(grad.shape)}"
+        )
+    place = kernels.winners(xp, x, windows)
+    return kernels.take_from_winners(xp, grad, place, windows)
+
+
+# ------------------------------------------------------------------------------------------ max, 2-D
+
+_MAX_TYPES = (
+    "T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = DT_FLOAT"
+)
+_POOL4 = ("ksize: list(int) >= 4", "strides: list(int) >= 4")
+_EXPLICIT_PADDING = (
+    "padding: {'SAME', 'VALID', 'EXPLICIT'}",
+    "explicit_paddings: list(int) = []",
+)
+_PADDING = "padding: {'SAME', 'VALID'}"
+_FORMAT = "data_format: {'NHWC', 'NCHW'} = 'NHWC'"
+_FORMAT_VECT = "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'"
+
+
+def _attrs(op: Any, *names: str) -> dict[str, Any]:
+    return {name: op.get_attr(name) for name in names}
+
+
+@register_op(
+    "MaxPool",
+    "input: T -> output: T",
+    _MAX_TYPES,
+    *_POOL4,
+    *_EXPLICIT_PADDING,
+    _FORMAT_VECT,
+    shape=_attr_pool_shape(4, "MaxPool"),
+)
+def max_pool_op(
+    xp: Any,
+    x: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+    data_format: str,
+) -> Any:
+    """The largest element of every window."""
+    return _max_pool(xp, x, ksize, strides, padding, explicit_paddings, data_format)
+
+
+@max_pool_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    attrs = _attrs(op, "ksize", "strides", "padding", "explicit_paddings", "data_format")
+    return max_pool_grad(op.inputs[0], op.outputs[0], grad, **attrs)
+
+
+@register_op(
+    "MaxPoolV2",
+    "input: T, ksize: int32, strides: int32 -> output: T",
+    _MAX_TYPES,
+    _PADDING,
+    _FORMAT_VECT,
+    shape=_input_pool_shape,
+    host_memory=("ksize", "strides"),
+)
+def max_pool_v2_op(
+    xp: Any, x: Any, ksize: Any, strides: Any, *, padding: str, data_format: str
+) -> Any:
+    """The largest element of every window, whose size is an input."""
+    return _max_pool(xp, x, ksize.tolist(), strides.tolist(), padding, (), data_format)
+
+
+@max_pool_v2_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, ksize, strides = op.inputs
+    attrs = _attrs(op, "padding", "data_format")
+    return max_pool_grad_v2(x, op.outputs[0], grad, ksize, strides, **attrs), None, None
+
+
+@register_op(
+    "MaxPoolGrad",
+    "orig_input: T, orig_output: T, grad: T -> output: T",
+    *_POOL4,
+    *_EXPLICIT_PADDING,
+    _FORMAT,
+    "T: realnumbertype = DT_FLOAT",
+    shape=_first_with_rank(4),
+)
+def max_pool_grad(
+    xp: Any,
+    orig_input: Any,
+    orig_output: Any,
+    grad: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+    data_format: str,
+) -> Any:
+    """The gradient of MaxPool: to the first of the largest elements."""
+    return _max_pool_grad(
+        xp, orig_input, orig_output, grad, ksize, strides, padding, explicit_paddings, data_format
+    )
+
+
+@max_pool_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y, _ = op.inputs
+    attrs = _attrs(op, "ksize", "strides", "padding", "data_format")
+    inner = max_pool_grad_grad(x, y, grad, **attrs)
+    return array_ops.zeros_like(x), array_ops.zeros_like(y), inner
+
+
+@register_op(
+    "MaxPoolGradV2",
+    "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32 -> output: T",
+    _PADDING,
+    _FORMAT,
+    "T: realnumbertype = DT_FLOAT",
+    shape=_first_with_rank(4),
+    host_memory=("ksize", "strides"),
+)
+def max_pool_grad_v2(
+    xp: Any,
+    orig_input: Any,
+    orig_output: Any,
+    grad: Any,
+    ksize: Any,
+    strides: Any,
+    *,
+    padding: str,
+    data_format: str,
+) -> Any:
+    """The gradient of MaxPoolV2."""
+    return _max_pool_grad(
+        xp,
+        orig_input,
+        orig_output,
+        grad,
+        ksize.tolist(),
+        strides.tolist(),
+        padding,
+        (),
+        data_format,
+    )
+
+
+@max_pool_grad_v2.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y, _, ksize, strides = op.inputs
+    attrs = _attrs(op, "padding", "data_format")
+    inner = max_pool_grad_grad_v2(x, y, grad, ksize, strides, **attrs)
+    return array_ops.zeros_like(x), array_ops.zeros_like(y), inner, None, None
+
+
+@register_op(
+    "MaxPoolGradGrad",
+    "orig_input: T, orig_output: T, grad: T -> output: T",
+    *_POOL4,
+    _PADDING,
+    _FORMAT,
+    "T: realnumbertype",
+    shape=lambda c: merge_shapes(
+        _attr_pool_shape(4, "MaxPoolGradGrad")(c), c.with_rank(1, 4)
+    ),
+)
+def max_pool_grad_grad(
+    xp: Any,
+    orig_input: Any,
+    orig_output: Any,
+    grad: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    data_format: str,
+) -> Any:
+    """The second derivative of MaxPool: per window, the value where the largest element stood."""
+    return _max_pool_grad_grad(
+        xp, orig_input, orig_output, grad, ksize, strides, padding, data_format
+    )
+
+
+@max_pool_grad_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y, _ = op.inputs
+    attrs = _attrs(op, "ksize", "strides", "padding", "data_format")
+    return array_ops.zeros_like(x), array_ops.zeros_like(y), max_pool_grad(x, y, grad, **attrs)
+
+
+@register_op(
+    "MaxPoolGradGradV2",
+    "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32 -> output: T",
+    _PADDING,
+    _FORMAT,
+    "T: realnumbertype",
+    shape=_input_pool_shape_of_gradient,
+    host_memory=("ksize", "strides"),
+)
+def max_pool_grad_grad_v2(
+    xp: Any,
+    orig_input: Any,
+    orig_output: Any,
+    grad: Any,
+    ksize: Any,
+    strides: Any,
+    *,
+    padding: str,
+    data_format: str,
+) -> Any:
+    """The second derivative of MaxPoolV2."""
+    return _max_pool_grad_grad(
+        xp, orig_input, orig_output, grad, ksize.tolist(), strides.tolist(), padding, data_format
+    )
+
+
+# -------------------------------------------------------------------------------- max with places
+
+_ARGMAX_ATTRS = (*_POOL4,)
+
+
+@register_op(
+    "MaxPoolWithArgmax",
+    "input: T -> output: T, argmax: Targmax",
+    *_POOL4,
+    "Targmax: {int32, int64} = DT_INT64",
+    _PADDING,
+    "include_batch_in_index: bool = false",
+    "T: realnumbertype",
+)
+def max_pool_with_argmax_op(
+    xp: Any,
+    x: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    include_batch_in_index: bool,
+    Targmax: Any,
+) -> Any:
+    """The largest element of every window, and where it stands in the flattened image."""
+    _check_pool(x.shape, ksize, strides, "NHWC", 4, "MaxPooling")
+    if ksize[3] != 1 or strides[3] != 1:
+        raise errors.unimplemented("Pooling is not yet supported on the depth dimension.")
+    windows = _windows(x.shape, ksize, strides, padding)
+    place = kernels.winners(xp, x, windows)
+    where = kernels.flat_places(xp, place, windows, x.shape, include_batch_in_index)
+    values = kernels.take_from_winners(xp, x, place, windows)
+    return values, where.astype(Targmax.as_numpy_dtype)
+
+
+@max_pool_with_argmax_op.shape
+def _(c: InferenceContext) -> list[TensorShape]:
+    return [_attr_pool_shape(4, "MaxPool")(c)] * 2
+
+
+@max_pool_with_argmax_op.gradient
+def _(op: Any, grad: Any, _: Any) -> Any:
+    attrs = _attrs(op, "ksize", "strides", "padding", "include_batch_in_index")
+    return max_pool_grad_with_argmax(op.inputs[0], grad, op.outputs[1], **attrs)
+
+
+def _check_argmax(x: Any, grad: Any, argmax: Any, expected_grad: Any) -> None:
+    if x.ndim != 4:
+        raise errors.invalid_argument("tensor_in must be 4-dimensional 2")
+    if expected_grad is not None and grad.shape != expected_grad:
+        raise errors.invalid_argument(
+            f"Expected grad shape to be {shape_text(expected_grad)}, but got "
+            f"{shape_text(grad.shape)}"
+        )
+
+
+def _flat_argmax(xp: Any, argmax: Any, shape: Sequence[int], include_batch: bool) -> Any:
+    positions = argmax.astype(np.int64)
+    if not include_batch:
+        image = int(np.prod(shape[1:]))
+        offsets = xp.arange(shape[0]) * image
+        positions = positions + offsets.reshape((-1,) + (1,) * (argmax.ndim - 1))
+    total = int(np.prod(shape))
+    if positions.size and (int(positions.min()) < 0 or int(positions.max()) >= total):
+        raise errors.invalid_argument(
+            f"Invalid input index, it must lie in [0, {total}): {int(positions.max())}"
+        )
+    return positions.reshape(-1)
+
+
+_WITH_ARGMAX = (
+    *_POOL4,
+    _PADDING,
+    "include_batch_in_index: bool = false",
+    "Targmax: {int32, int64}",
+    "T: realnumbertype",
+)
+
+
+@register_op(
+    "MaxPoolGradWithArgmax",
+    "input: T, grad: T, argmax: Targmax -> output: T",
+    *_WITH_ARGMAX,
+    shape=_first_with_rank(4),
+)
+def max_pool_grad_with_argmax(
+    xp: Any,
+    x: Any,
+    grad: Any,
+    argmax: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    include_batch_in_index: bool,
+) -> Any:
+    """The gradient of MaxPoolWithArgmax."""
+    _check_argmax(x, grad, argmax, argmax.shape)
+    positions = _flat_argmax(xp, argmax, x.shape, include_batch_in_index)
+    total = xp.zeros(x.size, grad.dtype)
+    xp.add.at(total, positions, grad.reshape(-1))
+    return total.reshape(x.shape)
+
+
+@register_op(
+    "MaxPoolGradGradWithArgmax",
+    "input: T, grad: T, argmax: Targmax -> output: T",
+    *_WITH_ARGMAX,
+    shape=_attr_pool_shape(4, "MaxPoolGradGradWithArgmax"),
+)
+def max_pool_grad_grad_with_argmax(
+    xp: Any,
+    x: Any,
+    grad: Any,
+    argmax: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    include_batch_in_index: bool,
+) -> Any:
+    """The second derivative of MaxPoolWithArgmax."""
+    _check_argmax(x, grad, argmax, x.shape)
+    positions = _flat_argmax(xp, argmax, x.shape, include_batch_in_index)
+    return grad.reshape(-1)[positions].reshape(argmax.shape)
+
+
+# -------------------------------------------------------------------------------------- average, 2-D
+
+_FLOATS = "T: {half, bfloat16, float, double}"
+
+
+def _avg_pool(
+    xp: Any, x: Any, ksize: Sequence[int], strides: Sequence[int], padding: str, data_format: str
+) -> Any:
+    rank = len(ksize)
+    _check_pool(x.shape, ksize, strides, data_format, rank, "AvgPooling")
+    if ksize[-1] != 1 or strides[-1] != 1:
+        raise errors.unimplemented(
+            "Non-spatial pooling is not yet supported. Volunteers? :)"
+            if rank == 4
+            else "Pooling is not yet supported on the depth dimension."
+        )
+    return kernels.avg_pool(xp, x, _windows(x.shape, ksize, strides, padding))
+
+
+def _avg_pool_grad(
+    xp: Any,
+    shape: Any,
+    grad: Any,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str,
+    data_format: str,
+) -> Any:
+    rank = len(ksize)
+    if shape.ndim != 1 or shape.shape[0] != rank:
+        raise errors.invalid_argument(
+            f"out_backprop must be {rank}-dimensional"
+            if shape.ndim == 1
+            else f"orig_input_shape must be 1-dimensional and {rank} elements"
+        )
+    sizes = tuple(shape.tolist())
+    _check_pool(sizes, ksize, strides, data_format, rank, "AvgPoolingGrad")
+    if ksize[-1] != 1 or strides[-1] != 1:
+        raise errors.unimplemented("AvgPoolGrad is not yet supported on the depth dimension.")
+    windows = _windows(sizes, ksize, strides, padding)
+    _check_output(grad, windows, sizes, "grad")
+    return kernels.avg_pool_grad(xp, grad, windows, sizes)
+
+
+def _shape_from_first(rank: int) -> Any:
+    return lambda c: require_rank(c.constant_value_as_shape(0), rank)
+
+
+@register_op(
+    "AvgPool",
+    "value: T -> output: T",
+    *_POOL4,
+    _PADDING,
+    _FORMAT,
+    _FLOATS,
+    shape=_attr_pool_shape(4, "AvgPool"),
+)
+def avg_pool_op(
+    xp: Any, value: Any, *, ksize: list[int], strides: list[int], padding: str, data_format: str
+) -> Any:
+    """The mean of every window; padding does not count."""
+    return _avg_pool(xp, value, ksize, strides, padding, data_format)
+
+
+@avg_pool_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    attrs = _attrs(op, "ksize", "strides", "padding", "data_format")
+    return avg_pool_grad(array_ops.shape(op.inputs[0]), grad, **attrs)
+
+
+@register_op(
+    "AvgPoolGrad",
+    "orig_input_shape: int32, grad: T -> output: T",
+    *_POOL4,
+    _PADDING,
+    _FORMAT,
+    _FLOATS,
+    shape=_shape_from_first(4),
+    host_memory=("orig_input_shape",),
+)
+def avg_pool_grad(
+    xp: Any,
+    orig_input_shape: Any,
+    grad: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    data_format: str,
+) -> Any:
+    """The gradient of AvgPool."""
+    return _avg_pool_grad(xp, orig_input_shape, grad, ksize, strides, padding, data_format)
+
+
+@avg_pool_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    attrs = _attrs(op, "ksize", "strides", "padding", "data_format")
+    return array_ops.stop_gradient(op.inputs[0]), avg_pool_op(grad, **attrs)
+
+
+# --------------------------------------------------------------------------------------------- 3-D
+
+_POOL5 = (
+    "ksize: list(int) >= 5",
+    "strides: list(int) >= 5",
+    _PADDING,
+    "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'",
+)
+_POOL5_NAMES = ("ksize", "strides", "padding", "data_format")
+
+
+@register_op(
+    "AvgPool3D",
+    "input: T -> output: T",
+    *_POOL5,
+    _FLOATS,
+    shape=_attr_pool_shape(5, "Pool3D"),
+)
+def avg_pool3d_op(
+    xp: Any, x: Any, *, ksize: list[int], strides: list[int], padding: str, data_format: str
+) -> Any:
+    """The mean of every window of a volume."""
+    return _avg_pool(xp, x, ksize, strides, padding, data_format)
+
+
+@avg_pool3d_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return avg_pool3d_grad(array_ops.shape(op.inputs[0]), grad, **_attrs(op, *_POOL5_NAMES))
+
+
+@register_op(
+    "AvgPool3DGrad",
+    "orig_input_shape: int32, grad: T -> output: T",
+    *_POOL5,
+    _FLOATS,
+    shape=_shape_from_first(5),
+    host_memory=("orig_input_shape",),
+)
+def avg_pool3d_grad(
+    xp: Any,
+    orig_input_shape: Any,
+    grad: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    data_format: str,
+) -> Any:
+    """The gradient of AvgPool3D."""
+    return _avg_pool_grad(xp, orig_input_shape, grad, ksize, strides, padding, data_format)
+
+
+@avg_pool3d_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    inner = avg_pool3d_op(grad, **_attrs(op, *_POOL5_NAMES))
+    return array_ops.stop_gradient(op.inputs[0]), inner
+
+
+@register_op(
+    "MaxPool3D",
+    "input: T -> output: T",
+    *_POOL5,
+    "T: {half, bfloat16, float}",
+    shape=_attr_pool_shape(5, "Pool3D"),
+)
+def max_pool3d_op(
+    xp: Any, x: Any, *, ksize: list[int], strides: list[int], padding: str, data_format: str
+) -> Any:
+    """The largest element of every window of a volume."""
+    if ksize[-1] != 1 or strides[-1] != 1:
+        raise errors.unimplemented("Pooling is not yet supported on the depth dimension.")
+    return _max_pool(xp, x, ksize, strides, padding, (), data_format)
+
+
+@max_pool3d_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return max_pool3d_grad(op.inputs[0], op.outputs[0], grad, **_attrs(op, *_POOL5_NAMES))
+
+
+@register_op(
+    "MaxPool3DGrad",
+    "orig_input: TInput, orig_output: TInput, grad: T -> output: T",
+    *_POOL5,
+    "T: {half, bfloat16, float} = DT_FLOAT",
+    "TInput: {half, bfloat16, float} = DT_FLOAT",
+    shape=_first_with_rank(5),
+)
+def max_pool3d_grad(
+    xp: Any,
+    orig_input: Any,
+    orig_output: Any,
+    grad: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    data_format: str,
+) -> Any:
+    """The gradient of MaxPool3D."""
+    return _max_pool_grad(
+        xp, orig_input, orig_output, grad, ksize, strides, padding, (), data_format
+    )
+
+
+@max_pool3d_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y, _ = op.inputs
+    inner = max_pool3d_grad_grad(x, y, grad, **_attrs(op, *_POOL5_NAMES))
+    return array_ops.zeros_like(x), array_ops.zeros_like(y), inner
+
+
+@register_op(
+    "MaxPool3DGradGrad",
+    "orig_input: T, orig_output: T, grad: T -> output: T",
+    *_POOL5,
+    "T: realnumbertype",
+    shape=lambda c: merge_shapes(_attr_pool_shape(5, "Pool3D")(c), c.with_rank(1, 5)),
+)
+def max_pool3d_grad_grad(
+    xp: Any,
+    orig_input: Any,
+    orig_output: Any,
+    grad: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    data_format: str,
+) -> Any:
+    """The second derivative of MaxPool3D."""
+    return _max_pool_grad_grad(
+        xp, orig_input, orig_output, grad, ksize, strides, padding, data_format
+    )
+
+
+@max_pool3d_grad_grad.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y, _ = op.inputs
+    inner = max_pool3d_grad(x, y, grad, **_attrs(op, *_POOL5_NAMES))
+    return array_ops.zeros_like(x), array_ops.zeros_like(y), inner

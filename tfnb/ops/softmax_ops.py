@@ -1,0 +1,132 @@
+"""Softmax and log-softmax, along the last axis or another.
+
+Corresponds to TensorFlow's ``softmax_op.cc``. float16 and bfloat16 are
+computed in float32 and rounded once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import InferenceContext
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.ops import array_ops
+from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.cwise_unary_ops import exp_op
+from tfnb.ops.reduction_ops import reduce_sum
+from tfnb.ops.sequence_ops import range_
+
+EXPORTS = {"nn": ["log_softmax", "softmax"], "math": ["log_softmax", "softmax"]}
+
+_FLOAT = "T: {half, bfloat16, float, double}"
+
+
+def _rank_one_or_more(c: InferenceContext) -> TensorShape:
+    return c.with_rank_at_least(0, 1)
+
+
+def widened(x: Any) -> Any:
+    return x.astype(np.float32) if x.dtype.itemsize == 2 else x
+
+
+def _check_rank(logits: Any) -> None:
+    if logits.ndim < 1:
+        raise errors.invalid_argument(
+            f"logits must have >= 1 dimension, got {shape_text(logits.shape)}"
+        )
+
+
+def shifted_logits(xp: Any, logits: Any) -> Any:
+    """Logits minus their largest, so that no exponential overflows."""
+    if logits.size == 0:
+        return logits
+    return logits - logits.max(axis=-1, keepdims=True)
+
+
+@register_op("Softmax", "logits: T -> softmax: T", _FLOAT, shape=_rank_one_or_more)
+def softmax_op(xp: Any, logits: Any) -> Any:
+    """exp(logits) / sum(exp(logits)) along the last axis."""
+    _check_rank(logits)
+    grown = xp.exp(shifted_logits(xp, widened(logits)))
+    grown /= grown.sum(axis=-1, keepdims=True)
+    return grown.astype(logits.dtype, copy=False)
+
+
+@softmax_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    softmax_value = op.outputs[0]
+    total = reduce_sum(grad * softmax_value, -1, keepdims=True)
+    return (grad - total) * softmax_value
+
+
+@register_op("LogSoftmax", "logits: T -> logsoftmax: T", _FLOAT, shape=_rank_one_or_more)
+def log_softmax_op(xp: Any, logits: Any) -> Any:
+    """Logits - log(sum(exp(logits))) along the last axis."""
+    _check_rank(logits)
+    shifted = shifted_logits(xp, widened(logits))
+    total = xp.exp(shifted).sum(axis=-1, keepdims=True)
+    return (shifted - xp.log(total)).astype(logits.dtype, copy=False)
+
+
+@log_softmax_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    softmax_value = exp_op(op.outputs[0])
+    return grad - reduce_sum(grad, -1, keepdims=True) * softmax_value
+
+
+# ----------------------------------------------------------------------- functions of Python's side
+
+
+def _along(op: Any, logits: Any, axis: int, name: str | None) -> Any:
+    """Applies an op of the last axis along another one."""
+    logits = convert_to_tensor(logits)
+    rank = logits.shape.ndims
+    is_last = axis == -1 or (rank is not None and axis == rank - 1)
+    if is_last:
+        return op(logits, name=name)
+    if rank is not None and not -rank <= axis < rank:
+        raise errors.InvalidArgumentError(
+            None, None, f"`axis` must be in [{-rank}, {rank}) where {rank} is the number of "
+            f"dimensions in the input. Received: axis={axis}",
+        )
+    shape = logits.shape
+    dynamic_rank = array_ops.rank(logits)
+    position = axis + dynamic_rank if axis < 0 else axis
+    swapped = swap_axes(logits, position, dynamic_rank - 1)
+    output = swap_axes(op(swapped), position, dynamic_rank - 1, name=name)
+    output.set_shape(shape)
+    return output
+
+
+def swap_axes(x: Any, axis: Any, last: Any, name: str | None = None) -> Any:
+    order = array_ops.concat(
+        [range_(axis), [last], range_(axis + 1, last), [axis]], 0
+    )
+    return array_ops.transpose(x, order, name=name)
+
+
+def only_one(first: Any, second: Any, first_name: str, second_name: str) -> Any:
+    if second is None:
+        return first
+    if first is not None:
+        raise ValueError(f"Cannot specify both '{second_name}' and '{first_name}'.")
+    return second
+
+
+def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: Any = None) -> Any:
+    """exp(logits) / sum(exp(logits)) along an axis (the last by default)."""
+    axis = only_one(axis, dim, "axis", "dim")
+    return _along(softmax_op, logits, -1 if axis is None else axis, name)
+
+
+def log_softmax(
+    logits: Any, axis: int | None = None, name: str | None = None, dim: Any = None
+) -> Any:
+    """Logits - log(sum(exp(logits))) along an axis (the last by default)."""
+    axis = only_one(axis, dim, "axis", "dim")
+    return _along(log_softmax_op, logits, -1 if axis is None else axis, name)

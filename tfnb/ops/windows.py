@@ -1,0 +1,181 @@
+"""The geometry of sliding windows, shared by convolutions and pooling.
+
+A window of some size moves over a spatial dimension in steps of ``stride``; ``dilation`` spreads its elements. Padding is
+``VALID`` (none), ``SAME`` (so that there are ceil(size / stride) positions, the odd cell at the end) or ``EXPLICIT``.
+Spatial dimensions are those between batch and channels; ``data_format`` says where the channels are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfnb.core import errors
+from tfnb.core.shape_inference import InferenceContext
+
+
+@dataclass(slots=True, frozen=True)
+class Window:
+    """One spatial dimension: how many positions a window has there and what padding it needs."""
+
+    size: int
+    filter: int
+    stride: int
+    dilation: int
+    output: int
+    pad_before: int
+    pad_after: int
+
+    @property
+    def padded(self) -> int:
+        """The size of the dimension with its padding."""
+        return self.size + self.pad_before + self.pad_after
+
+    @property
+    def reach(self) -> int:
+        """The cells from a window's first element to its last, both included."""
+        return (self.filter - 1) * self.dilation + 1
+
+    def slice_at(self, index: int) -> slice:
+        """The padded cells that element ``index`` of the window meets at all its positions."""
+        start = index * self.dilation
+        return slice(start, start + (self.output - 1) * self.stride + 1, self.stride)
+
+
+def window(
+    size: int,
+    filter_size: int,
+    stride: int,
+    dilation: int,
+    padding: str,
+    explicit: tuple[int, int] = (0, 0),
+) -> Window:
+    """The geometry of one dimension.
+
+    Raises:
+      InvalidArgumentError: the stride is not positive, or the window does not fit.
+    """
+    if stride <= 0:
+        raise errors.invalid_argument(f"Stride must be > 0, but got {stride}")
+    if dilation < 1:
+        raise errors.invalid_argument(f"Dilation rate must be >= 1, but got {dilation}")
+    reach = (filter_size - 1) * dilation + 1
+    before = after = 0
+    if padding == "SAME":
+        output = -(-size // stride)
+        needed = max(0, (output - 1) * stride + reach - size)
+        before = needed // 2
+        after = needed - before
+    else:
+        before, after = explicit if padding == "EXPLICIT" else (0, 0)
+        output = (size + before + after - reach + stride) // stride
+    if output < 0:
+        raise errors.invalid_argument(
+            f"Computed output size would be negative: {output} [input_size: {size}, "
+            f"effective_filter_size: {reach}, stride: {stride}]"
+        )
+    return Window(size, filter_size, stride, dilation, output, before, after)
+
+
+def output_dim(
+    size: int | None,
+    filter_size: int | None,
+    stride: int,
+    dilation: int,
+    padding: str,
+    explicit: tuple[int, int] = (0, 0),
+) -> int | None:
+    """What a shape function knows of the number of positions.
+
+    Raises:
+      ValueError: the window does not fit.
+    """
+    if stride <= 0:
+        raise ValueError(f"Stride must be > 0, but got {stride}")
+    if dilation < 1:
+        raise ValueError(f"Dilation rate must be >= 1, but got {dilation}")
+    if padding == "SAME":
+        return None if size is None else -(-size // stride)
+    if size is None or filter_size is None:
+        return None
+    reach = (filter_size - 1) * dilation + 1
+    total = size + (sum(explicit) if padding == "EXPLICIT" else 0)
+    if total - reach < 0 and total - reach + stride < 0:
+        raise ValueError(f"Negative dimension size caused by subtracting {reach} from {total}")
+    if total < reach:
+        raise ValueError(f"Negative dimension size caused by subtracting {reach} from {total}")
+    return (total - reach + stride) // stride
+
+
+def channels_last(data_format: str) -> bool:
+    """Whether the channels are the last dimension."""
+    return not data_format.startswith("NC")
+
+
+def spatial_axes(data_format: str, rank: int) -> range:
+    """The positions of the spatial dimensions."""
+    return range(1, rank - 1) if channels_last(data_format) else range(2, rank)
+
+
+def channel_axis(data_format: str, rank: int) -> int:
+    """The position of the channels."""
+    return rank - 1 if channels_last(data_format) else 1
+
+
+def explicit_pairs(c_or_list: Sequence[int], rank: int) -> list[tuple[int, int]]:
+    """A flat list of explicit paddings as (before, after) per dimension; zeros for an empty list."""
+    if not c_or_list:
+        return [(0, 0)] * rank
+    return [(c_or_list[2 * i], c_or_list[2 * i + 1]) for i in range(rank)]
+
+
+def check_explicit(c: InferenceContext, rank: int, padding: str, data_format: str) -> None:
+    """Checks the attr explicit_paddings as TensorFlow does.
+
+    Raises:
+      ValueError: it is missing, superfluous, of the wrong length, negative, or pads batch or channels.
+    """
+    paddings: Sequence[int] = c.attrs.get("explicit_paddings", ())
+    if padding != "EXPLICIT":
+        if len(paddings):
+            raise ValueError(
+                "explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT"
+            )
+        return
+    if len(paddings) != 2 * rank:
+        raise ValueError(
+            f"explicit_paddings attribute must contain {2 * rank} values, but got: {len(paddings)}"
+        )
+    if any(value < 0 for value in paddings):
+        raise ValueError(f"All elements of explicit_paddings must be nonnegative: {list(paddings)}")
+    pairs = explicit_pairs(paddings, rank)
+    if any(pairs[0]) or any(pairs[channel_axis(data_format, rank)]):
+        raise ValueError(
+            "Nonzero explicit padding in the batch or depth dimensions is not supported"
+        )
+
+
+def pad_spatial(xp: Any, x: Any, windows: Sequence[Window], first_axis: int, value: Any) -> Any:
+    """`x` with every spatial dimension padded; `x` itself where nothing is needed."""
+    if not any(w.pad_before or w.pad_after for w in windows):
+        return x
+    shape = list(x.shape)
+    inner: list[slice] = [slice(None)] * x.ndim
+    for offset, w in enumerate(windows):
+        shape[first_axis + offset] = w.padded
+        inner[first_axis + offset] = slice(w.pad_before, w.pad_before + w.size)
+    if value == 0:
+        padded = xp.zeros(shape, x.dtype)
+    else:
+        padded = xp.full(shape, value, x.dtype)
+    padded[tuple(inner)] = x
+    return padded
+
+
+def unpad_spatial(x: Any, windows: Sequence[Window], first_axis: int) -> Any:
+    """The inner part of a padded array, as a view."""
+    inner: list[slice] = [slice(None)] * x.ndim
+    for offset, w in enumerate(windows):
+        inner[first_axis + offset] = slice(w.pad_before, w.pad_before + w.size)
+    return x[tuple(inner)]
