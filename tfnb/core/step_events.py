@@ -15,7 +15,7 @@ import logging
 import threading
 import weakref
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,9 +70,14 @@ class PartitionedGraph:
 class StepObserver:
     """Hooks that do nothing; override what you want to hear.
 
+    A class whose hooks cannot raise says so with ``never_raises``: where it listens alone, the
+    executor calls its hooks directly.
+
     ``t_ns`` is ``time.perf_counter_ns()``.  ``node_id`` and ``frame_id`` are of the partition; the
     root frame is 0.
     """
+
+    never_raises: ClassVar[bool] = False
 
     def graph_placed(self, placed: PlacedGraph) -> None:
         """A new signature's nodes have devices."""
@@ -139,7 +144,9 @@ class StepObserver:
         """A step has ended; ``error`` is the message of what it failed with."""
 
 
-HOOKS = tuple(name for name in vars(StepObserver) if not name.startswith("_"))
+HOOKS = tuple(
+    name for name, value in vars(StepObserver).items() if callable(value) and name[0] != "_"
+)
 
 
 @dataclass(slots=True)
@@ -252,6 +259,9 @@ class StepEvents:
     def _fan_out(self, name: str, listeners: list[StepObserver]) -> Callable[..., None]:
         """One callable for all listeners of a hook, which drops those that raise."""
         calls = tuple((observer, getattr(observer, name)) for observer in listeners)
+        if len(calls) == 1 and listeners[0].never_raises:
+            only: Callable[..., None] = calls[0][1]
+            return only
 
         def tell(*args: Any) -> None:
             nonlocal calls
