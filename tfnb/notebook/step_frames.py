@@ -32,6 +32,8 @@ class FrameBook:
         self._entered: dict[tuple[int, int], int] = {}  # (partition, name index) -> times
         self._rows: dict[tuple[int, int], FrameRow] = {}  # (partition, name index) -> row
         self._latest: dict[tuple[int, int], int] = {}  # (partition, name index) -> frame id
+        # (partition, name index) -> that of the loop around it; the same for all frames of a name
+        self._outer: dict[tuple[int, int], tuple[int, int] | None] = {}
 
     def enter(self, partition: int, frame_id: int, parent: int, name_index: int) -> None:
         """A frame was made."""
@@ -41,6 +43,9 @@ class FrameBook:
         self._known[partition, frame_id] = (parent, name_index)
         key = (partition, name_index)
         self._entered[key] = self._entered.get(key, 0) + 1
+        if key not in self._outer:
+            around = self._known.get((partition, parent))
+            self._outer[key] = None if around is None else (partition, around[1])
 
     def iteration_started(
         self, partition: int, frame_id: int, iteration: int, device: str, names: tuple[str, ...]
@@ -74,7 +79,7 @@ class FrameBook:
         """The rows, outer loops first where they are known, with how often each was entered."""
         for key, row in self._rows.items():
             row.runs = self._entered.get(key, row.runs)
-        return list(self._rows.values())
+        return [self._rows[key] for key in sorted(self._rows, key=self._path)]
 
     def _row(
         self, partition: int, frame_id: int, device: str, names: tuple[str, ...]
@@ -82,12 +87,12 @@ class FrameBook:
         known = self._known.get((partition, frame_id))
         if known is None:
             return None
-        parent, name_index = known
+        name_index = known[1]
         key = (partition, name_index)
         row = self._rows.get(key)
         if row is None:
             name = names[name_index] if 0 <= name_index < len(names) else f"frame {name_index}"
-            row = self._rows[key] = FrameRow(name, device, self._depth(partition, parent))
+            row = self._rows[key] = FrameRow(name, device, len(self._path(key)) - 1)
         if self._latest.get(key) != frame_id:
             # Another run of the loop, inside the next iteration of the loop around it.
             self._latest[key] = frame_id
@@ -100,9 +105,9 @@ class FrameBook:
             return None
         return self._rows.get((partition, known[1]))
 
-    def _depth(self, partition: int, frame_id: int) -> int:
-        depth = 0
-        while (known := self._known.get((partition, frame_id))) is not None:
-            frame_id = known[0]
-            depth += 1
-        return depth
+    def _path(self, key: tuple[int, int]) -> list[tuple[int, int]]:
+        """The loop with those around it, outermost first."""
+        path = [key]
+        while (outer := self._outer.get(path[0])) is not None:
+            path.insert(0, outer)
+        return path

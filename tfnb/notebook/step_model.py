@@ -12,6 +12,7 @@ the last picture, the high four bits are the bit length of how often it ran.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +23,11 @@ from tfnb.notebook.graph_scene import describe_partitions
 from tfnb.notebook.scene import build_scene
 from tfnb.notebook.step_frames import FrameBook, FrameRow
 from tfnb.notebook.step_recorder import (
-    FRAME_DONE,
     ITERATION_DONE,
     ITERATION_STARTED,
     NODE_DONE,
     NODE_STARTED,
     SENT,
-    STEP_DONE,
     STEP_STARTED,
     EventLog,
 )
@@ -45,9 +44,10 @@ COUNT_SHIFT = 4
 MAX_LEVEL = 15
 MAX_FRAME_ROWS = 8
 MAX_STEP_TIMES = 4096
-# Of a log that has overflowed only the newest part is read: the reader must not slow the runtime
-# down.
-NEWEST_EVENTS = 20_000
+# Of more events than this between two pictures only the newest are read: the reader must not slow
+# the runtime down.
+MAX_READ = 25_000
+NEWEST_EVENTS = 8_000
 _NOT_NODES = frozenset(("_SOURCE", "_SINK"))
 
 
@@ -157,25 +157,41 @@ class StepModel:
 
     def absorb(self, log: EventLog) -> bool:
         """Reads all that was recorded since the last call; says whether there was anything."""
+        # Steps first: of two that are recorded meanwhile, the end is then not read without its
+        # events.
+        steps = [log.steps.popleft() for _ in range(len(log.steps))]
         changed = self._absorb_names(log)
         events = log.events
         count = len(events)
-        if count == 0:
-            return changed
-        if count == events.maxlen:
-            # The log has overflowed: what is left of the older events tells little.
+        if count > MAX_READ:
+            # So many events that reading them would slow the runtime down: the newest tell enough.
             for _ in range(count - NEWEST_EVENTS):
                 events.popleft()
-            count = min(count, NEWEST_EVENTS)
-        popleft = events.popleft
-        batch = [popleft() for _ in range(count)]
+            count = NEWEST_EVENTS
+        batch = [events.popleft() for _ in range(count)]
+        if not (steps or batch):
+            return changed
+        numbers = [event[0] for event in batch]
         # Threads take a number and append in two steps, so neighbours may stand the other way
         # round.
-        following = max(batch[0][0], batch[-1][0]) + 1
-        self.events_dropped += max(0, following - self._next_event - len(batch))
-        self._next_event = following
-        self.events_seen += len(batch)
-        self._read(batch, log)
+        following = max(*numbers[:1], *numbers[-1:], *(event[0] for event in steps)) + 1
+        dropped_before = self.events_dropped
+        self.events_seen += len(batch) + len(steps)
+        self.events_dropped += max(0, following - self._next_event - len(batch) - len(steps))
+        self._next_event = max(self._next_event, following)
+        if self.events_dropped > dropped_before and self.step is not None:
+            # A start whose end may be among what was not seen measures nothing.
+            self.step.started = [0] * len(self.step.started)
+        begin = 0
+        for event in steps:
+            end = max(begin, bisect_left(numbers, event[0]))
+            self._read(batch[begin:end])
+            begin = end
+            if event[1] == STEP_STARTED:
+                self._start(event, log)
+            else:
+                self._finish(event)
+        self._read(batch[begin:])
         return True
 
     def _absorb_names(self, log: EventLog) -> bool:
@@ -191,15 +207,17 @@ class StepModel:
             self._frames.setdefault((session, step_id), FrameBook()).enter(*rest)
         return changed
 
-    def _read(self, batch: Sequence[tuple[Any, ...]], log: EventLog) -> None:
-        """The loop over events; long on purpose, since it is run for each of them."""
-        step = self.step
+    def _read(self, batch: Sequence[tuple[Any, ...]]) -> None:
+        """The loop over events of the step on show; long on purpose, since each event runs it."""
+        step, watched = self.step, self._session
+        if step is None:
+            return
         for event in batch:
             kind = event[1]
+            if event[3] != step.step_id or event[2] != watched:
+                continue
             if kind == NODE_DONE:
-                _, _, session, step_id, partition, node_id, t_ns, is_dead = event
-                if step is None or step.step_id != step_id or session != self._session:
-                    continue
+                _, _, _, _, partition, node_id, t_ns, is_dead = event
                 place = step.signature.place_of[partition][node_id]
                 about = step.partitions[partition]
                 count = step.counts[place] + 1
@@ -218,30 +236,23 @@ class StepModel:
                     step.ran[place] = RAN
                     if step.started[place]:
                         step.busy_ns[place] += t_ns - step.started[place]
+                        step.started[place] = 0
                 elif count == 1:
                     about.dead += 1
                     step.states[place] = DEAD
                 elif step.states[place] == RUNNING:
                     step.states[place] = DONE
             elif kind == NODE_STARTED:
-                _, _, session, step_id, partition, node_id, t_ns = event
-                if step is None or step.step_id != step_id or session != self._session:
-                    continue
+                _, _, _, _, partition, node_id, t_ns = event
                 place = step.signature.place_of[partition][node_id]
                 if step.states[place] != DEAD:
                     step.states[place] = RUNNING
                 step.started[place] = t_ns
                 step.partitions[partition].current = node_id
-            elif kind in (ITERATION_STARTED, ITERATION_DONE, FRAME_DONE):
-                if step is not None and (event[2], event[3]) == (self._session, step.step_id):
-                    self._follow_frame(step, event)
-            elif kind == STEP_STARTED:
-                self._start(event, log)
-                step = self.step
-            elif kind == STEP_DONE:
-                self._finish(event)
-            elif kind == SENT and step is not None and step.step_id == event[3]:
+            elif kind == SENT:
                 step.sent_bytes += event[5]
+            else:
+                self._follow_frame(step, event)
 
     # -- steps -------------------------------------------------------------------------------------
 

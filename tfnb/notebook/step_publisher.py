@@ -66,7 +66,7 @@ class StepPublisher:
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.join(_JOIN_TIMEOUT_S)
-        self.publish(is_final=True)
+        self._publish_or_log(is_final=True)
 
     def publish(self, *, is_final: bool = False) -> bool:
         """Shows what happened since the last call; says whether anything was shown."""
@@ -87,8 +87,14 @@ class StepPublisher:
 
     def _run(self) -> None:
         while not self._stopping.wait(self._interval_s):
-            try:
-                self.publish()
-            except Exception:
-                _log.exception("Showing the steps failed; they go on unseen.")
+            if not self._publish_or_log():
                 return
+
+    def _publish_or_log(self, *, is_final: bool = False) -> bool:
+        """Publishes; a picture that cannot be made must not stop who runs the steps."""
+        try:
+            self.publish(is_final=is_final)
+        except Exception:
+            _log.exception("Showing the steps failed; they go on unseen.")
+            return False
+        return True

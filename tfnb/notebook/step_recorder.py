@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core.step_events import StepObserver
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
 
 MAX_EVENTS = 60_000
@@ -21,7 +23,7 @@ MAX_EVENTS = 60_000
 # The kinds of events; a tuple is (number, kind, session, ...), the rest as the hook got it.
 STEP_STARTED, STEP_DONE, NODE_STARTED, NODE_DONE = range(4)
 ITERATION_STARTED, ITERATION_DONE, FRAME_DONE = range(4, 7)
-SENT, RECEIVED = range(7, 9)
+SENT = 7
 
 
 class EventLog:
@@ -32,18 +34,28 @@ class EventLog:
         self.next_number = itertools.count().__next__
         # These must outlive a flood of node events.
         self.signatures: deque[tuple[int, PlacedGraph | PartitionedGraph]] = deque()
+        self.steps: deque[tuple[Any, ...]] = deque()
         self.frames: deque[tuple[int, int, int, int, int, int]] = deque(maxlen=max_events)
 
 
 class StepRecorder(StepObserver):
-    """The observer of one session; ``session`` is its number within the watch."""
+    """The observer of one session; ``session`` is its number within the watch.
+
+    The hooks that run for every node are closures, made once: on the executor's threads each
+    attribute looked up is time that the step takes longer.
+    """
+
+    never_raises = True
 
     def __init__(self, log: EventLog, session: int) -> None:
-        self._append = log.events.append
         self._append_signature = log.signatures.append
+        self._append_step = log.steps.append
         self._append_frame = log.frames.append
+        self._append = log.events.append
         self._number = log.next_number
         self._session = session
+        self.node_started = _node_started(log, session)  # type: ignore[method-assign, assignment]
+        self.node_done = _node_done(log, session)  # type: ignore[method-assign, assignment]
 
     def graph_placed(self, placed: PlacedGraph) -> None:
         """Keeps where the signature's nodes went."""
@@ -55,19 +67,18 @@ class StepRecorder(StepObserver):
 
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
         """Records the start of a step."""
-        self._append((self._number(), STEP_STARTED, self._session, step_id, signature_id, t_ns))
+        self._append_step(
+            (self._number(), STEP_STARTED, self._session, step_id, signature_id, t_ns)
+        )
 
     def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
         """Records the end of a step."""
-        self._append((self._number(), STEP_DONE, self._session, step_id, t_ns, error))
+        self._append_step((self._number(), STEP_DONE, self._session, step_id, t_ns, error))
 
     def node_started(
         self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """Records that a node's kernel begins."""
-        self._append(
-            (self._number(), NODE_STARTED, self._session, step_id, partition, node_id, t_ns)
-        )
+        """Says that the hook is wanted; the closure of the same name is what is called."""
 
     def node_done(
         self,
@@ -79,10 +90,7 @@ class StepRecorder(StepObserver):
         t_ns: int,
         is_dead: bool,
     ) -> None:
-        """Records that a node is done, or was dead."""
-        self._append(
-            (self._number(), NODE_DONE, self._session, step_id, partition, node_id, t_ns, is_dead)
-        )
+        """Says that the hook is wanted; the closure of the same name is what is called."""
 
     def frame_entered(
         self,
@@ -133,8 +141,30 @@ class StepRecorder(StepObserver):
         """Records what goes to another device."""
         self._append((self._number(), SENT, self._session, step_id, partition, num_bytes))
 
-    def tensor_received(
-        self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
+
+def _node_started(log: EventLog, session: int) -> Callable[[int, int, int, int, int, int], None]:
+    append, number = log.events.append, log.next_number
+
+    def node_started(
+        step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """Records what came from another device."""
-        self._append((self._number(), RECEIVED, self._session, step_id, partition, num_bytes))
+        append((number(), NODE_STARTED, session, step_id, partition, node_id, t_ns))
+
+    return node_started
+
+
+def _node_done(log: EventLog, session: int) -> Callable[[int, int, int, int, int, int, bool], None]:
+    append, number = log.events.append, log.next_number
+
+    def node_done(
+        step_id: int,
+        partition: int,
+        node_id: int,
+        frame_id: int,
+        iteration: int,
+        t_ns: int,
+        is_dead: bool,
+    ) -> None:
+        append((number(), NODE_DONE, session, step_id, partition, node_id, t_ns, is_dead))
+
+    return node_done

@@ -57,8 +57,7 @@ def summary_text(model: StepModel, counters: dict[str, Any]) -> str:
         return "No step ran."
     lines = [f"{counters['phase']}: {headline(counters)}"]
     lines += [
-        f"  {_short(p['device'])}: {p['done']:,} of {p['total']:,} nodes, {p['runs']:,} runs"
-        + (f", {p['dead']:,} dead" if p["dead"] else "")
+        f"  {_short(p['device'])}: {p['done']:,} of {p['total']:,} nodes, {_runs(p, counters)}"
         for p in counters["partitions"]
     ]
     lines += [
@@ -99,7 +98,7 @@ def summary_svg(model: StepModel, counters: dict[str, Any]) -> str:
     out.text(_MARGIN + 84, y, headline(counters), fill=_MUTED, font_size=12)
     y += 22
     for partition in counters["partitions"]:
-        _draw_partition(out, partition, y, colour)
+        _draw_partition(out, partition, y, colour, _runs(partition, counters))
         y += _ROW
     if frames:
         y += 8
@@ -116,7 +115,9 @@ def summary_svg(model: StepModel, counters: dict[str, Any]) -> str:
     return out.document(WIDTH, height, f"Watched run: {headline(counters)}")
 
 
-def _draw_partition(out: SvgWriter, partition: dict[str, Any], y: float, colour: str) -> None:
+def _draw_partition(
+    out: SvgWriter, partition: dict[str, Any], y: float, colour: str, runs: str
+) -> None:
     left, width = _MARGIN + 78, 300.0
     total = max(1, partition["total"])
     done = width * (partition["done"] - partition["dead"]) / total
@@ -129,10 +130,7 @@ def _draw_partition(out: SvgWriter, partition: dict[str, Any], y: float, colour:
         out.rect(left + done, y - 4, dead, 8, fill=_DEAD)
     figures = f"{partition['done']:,} / {partition['total']:,} nodes"
     out.text(left + width + 14, y + 4, figures, fill=_TEXT)
-    more = f"{partition['runs']:,} runs"
-    if partition["dead"]:
-        more += f", {partition['dead']:,} dead"
-    out.text(WIDTH - _MARGIN, y + 4, more, fill=_MUTED, text_anchor="end")
+    out.text(WIDTH - _MARGIN, y + 4, runs, fill=_MUTED, text_anchor="end")
 
 
 def _draw_frame(out: SvgWriter, frame: dict[str, Any], y: float) -> None:
@@ -140,6 +138,12 @@ def _draw_frame(out: SvgWriter, frame: dict[str, Any], y: float) -> None:
     name = cut_middle(frame["name"], 40)
     out.text(left, y + 4, name, fill=_TEXT, font_family=MONO, font_size="10.5")
     out.text(_MARGIN + 320, y + 4, _iterations(frame), font_weight=600, fill=_TEXT)
+
+
+def _runs(partition: dict[str, Any], counters: dict[str, Any]) -> str:
+    """How often kernels ran; where events were not seen, how often at least."""
+    text = f"{'≥ ' if counters['dropped'] else ''}{partition['runs']:,} runs"
+    return f"{text}, {partition['dead']:,} dead" if partition["dead"] else text
 
 
 def _iterations(frame: dict[str, Any]) -> str:

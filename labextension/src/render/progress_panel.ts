@@ -66,7 +66,7 @@ export class ProgressPanel {
     this.showFigures(counters);
     match(this.rows, counters.partitions.length, partitionRow);
     counters.partitions.forEach((partition, i) => {
-      fillPartition(this.rows.children[i] as HTMLElement, partition, phase === "running");
+      fillPartition(this.rows.children[i] as HTMLElement, partition, counters);
     });
     match(this.frames, counters.frames.length, frameRow);
     counters.frames.forEach((frame, i) => {
@@ -118,7 +118,11 @@ function partitionRow(): HTMLElement {
   return row;
 }
 
-function fillPartition(row: HTMLElement, partition: PartitionProgress, isRunning: boolean): void {
+function fillPartition(
+  row: HTMLElement,
+  partition: PartitionProgress,
+  { phase, dropped }: Counters,
+): void {
   const [name, track, count, current] = [...row.children] as HTMLElement[];
   const share = (part: number) => `${partition.total ? (100 * part) / partition.total : 0}%`;
   setText(name!, shortDevice(partition.device));
@@ -131,7 +135,8 @@ function fillPartition(row: HTMLElement, partition: PartitionProgress, isRunning
     count!,
     `${partition.done.toLocaleString("en")} / ${partition.total.toLocaleString("en")}`,
   );
-  setText(current!, isRunning ? partition.current : `${partition.runs.toLocaleString("en")} runs`);
+  const runs = `${dropped > 0 ? "≥ " : ""}${partition.runs.toLocaleString("en")} runs`;
+  setText(current!, phase === "running" ? partition.current : runs);
   current!.title = partition.current;
 }
 
