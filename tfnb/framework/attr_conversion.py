@@ -1,7 +1,7 @@
 """Attribute values as users write them, as operations store them, and as ``get_attr`` gives them.
 
-Stored are the plain values of :mod:`tfnb.core.attr_value`, except for attributes that an op does
-not declare: those stay AttrValue messages.
+Stored are the plain values of :mod:`tfnb.core.attr_value`; only an attribute that an op does not
+declare may be a message, where it holds no value.
 """
 
 from __future__ import annotations
@@ -105,10 +105,8 @@ def stored_attr(value: Any, attr_def: AttrDef | None) -> Any:
     """
     if attr_def is None:
         if not isinstance(value, _AttrValue):
-            return encode_attr(value)
-        copy = _AttrValue()
-        copy.CopyFrom(value)
-        return copy
+            value = encode_attr(value)
+        return undeclared_attr(value)
     if isinstance(value, _AttrValue):
         return decoded_attr(value, attr_def)
     return make_attr(value, attr_def, "", check=False)
@@ -131,6 +129,16 @@ def decoded_attr(message: _AttrValue, attr_def: AttrDef) -> Any:
     return decode_attr(message)
 
 
+def undeclared_attr(message: _AttrValue) -> Any:
+    """The plain value of an attribute that the op does not declare; the message if it has none."""
+    try:
+        return decode_attr(message)
+    except errors.InvalidArgumentError:
+        copy = _AttrValue()
+        copy.CopyFrom(message)
+        return copy
+
+
 def public_attr(value: Any) -> Any:
     """A stored attribute as ``Operation.get_attr`` gives it."""
     kind = type(value)
@@ -145,12 +153,7 @@ def public_attr(value: Any) -> Any:
     if kind is NameAttrList:
         return encode_attr(value, "func").func
     if kind is _AttrValue:
-        try:
-            return public_attr(decode_attr(value))
-        except errors.InvalidArgumentError:  # empty: TensorFlow takes it for an empty list
-            if value.WhichOneof("value") is None:
-                return []
-            raise
+        return value.placeholder or []  # TensorFlow takes an empty message for an empty list
     return value
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAX_GRAPH_DEF_BYTES = 2**31
 
 # Messages of values that many nodes share; read only.
-_encoded: dict[tuple[str, type, Any], attr_value_pb2.AttrValue] = {}
+_encoded: dict[tuple[str | None, type, Any], attr_value_pb2.AttrValue] = {}
 
 
 def graph_def_of(
@@ -79,7 +79,8 @@ def node_def_of(op: Operation) -> graph_pb2.NodeDef:
         if isinstance(value, attr_value_pb2.AttrValue):
             attrs[name].CopyFrom(value)
         elif value is not None:
-            attrs[name].CopyFrom(_encode(value, declared[name].type))
+            attr_def = declared.get(name)
+            attrs[name].CopyFrom(_encode(value, None if attr_def is None else attr_def.type))
     op._node = node
     return node
 
@@ -92,7 +93,7 @@ def node_inputs(op: Operation) -> list[str]:
     return inputs
 
 
-def _encode(value: Any, kind: str) -> attr_value_pb2.AttrValue:
+def _encode(value: Any, kind: str | None) -> attr_value_pb2.AttrValue:
     if not isinstance(value, (DType, bool, int, bytes)):
         return encode_attr(value, kind)
     key = (kind, type(value), value)

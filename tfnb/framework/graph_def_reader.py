@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import errors, op_registry
 from tfnb.core.attr_value import decode_attr, encode_attr
 from tfnb.core.dtypes import as_dtype
-from tfnb.core.node_text import op_def_text, shape_text
+from tfnb.core.node_text import op_def_text
 from tfnb.core.shape_inference import SCALAR_SHAPE, merge_shapes
-from tfnb.core.tensor_util import shape_from_proto
+from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework import traceback_of_user
-from tfnb.framework.attr_conversion import field_of
+from tfnb.framework.attr_conversion import field_of, undeclared_attr
 from tfnb.framework.exporter import node_inputs
 from tfnb.framework.node_validation import (
     check_allowed,
@@ -418,9 +418,9 @@ class GraphDefReader:
             b"loc:@" + self._final_name(group[5:].decode()).encode()
             if group.startswith(b"loc:@")
             else group
-            for group in op._attrs["_class"].list.s
+            for group in op._attrs["_class"]
         ]
-        op._set_attr("_class", encode_attr(groups, "list(string)"))
+        op._set_attr("_class", groups)
 
     def _final_name(self, name: str) -> str:
         renamed = self._renamed.get(name)
@@ -515,7 +515,7 @@ class _NodeReader:
         self._required = [a.name for a in attrs if not a.has_default]
 
     def read_attrs(self, node: graph_pb2.NodeDef) -> dict[str, Any]:
-        """The plain values of a node's attributes; those the op does not declare stay messages.
+        """The plain values of a node's attributes.
 
         Raises:
           ValueError: one is missing, of another kind, or not allowed.
@@ -525,7 +525,7 @@ class _NodeReader:
         for name, message in node.attr.items():
             expected = fields.get(name)
             if expected is None:
-                attrs[name] = message
+                attrs[name] = undeclared_attr(message)
                 continue
             kind = message.WhichOneof("value")
             if kind != expected[0]:
@@ -634,25 +634,19 @@ _DTYPES = _all_dtypes()
 
 def _apply_output_shapes(op: Operation) -> None:
     """Adds the shapes that the GraphDef's writer knew, and drops the note about them."""
-    shapes = op._attrs.pop("_output_shapes").list.shape
+    shapes = op._attrs.pop("_output_shapes")
+    if not isinstance(shapes, list) or not all(isinstance(one, TensorShape) for one in shapes):
+        raise ValueError(f"Node '{op.name}' has an invalid _output_shapes attribute: {shapes}")
     if len(shapes) < len(op.outputs):
         raise ValueError(
             f"Node '{op.name}' has {len(op.outputs)} outputs but the _output_shapes attribute "
             f"specifies shapes for {len(shapes)} outputs"
         )
-    for index, (tensor, proto) in enumerate(zip(op.outputs, shapes)):
-        try:
-            shape = shape_from_proto(proto)
-        except (ValueError, errors.InvalidArgumentError) as error:
-            raise ValueError(
-                f"Node '{op.name}' has an invalid _output_shapes attribute (shape #{index} error: "
-                f"'{error}')"
-            ) from error
+    for index, (tensor, shape) in enumerate(zip(op.outputs, shapes)):
         try:
             tensor._shape = merge_shapes(tensor._shape, shape)
         except ValueError as error:
             raise ValueError(
                 f"Node '{op.name}' has an _output_shapes attribute inconsistent with the GraphDef "
-                f"for output #{index}: {error} Shapes are {shape_text(tensor._shape)} and "
-                f"{shape_text(shape)}."
+                f"for output #{index}: {error}"
             ) from error

@@ -265,7 +265,7 @@ def _fellows(op: Operation) -> list[str]:
     """The names of the nodes that a node asks to be colocated with."""
     if "_class" not in op._attrs:
         return []
-    names = [group[5:].decode() for group in op.get_attr("_class") if group.startswith(b"loc:@")]
+    names = [group[5:].decode() for group in op._attrs["_class"] if group.startswith(b"loc:@")]
     return [name for name in names if name != op.name]
 
 

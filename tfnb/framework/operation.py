@@ -3,8 +3,7 @@
 An :class:`Operation` is made under its graph's lock and is complete when the lock is released;
 later changes (``_update_input``, ``_set_attr``, ...) are for control-flow builders and go through
 methods that drop the cached NodeDef.  Attributes are kept as the plain values of
-:mod:`tfnb.core.attr_value`; an attribute that the op's definition does not declare (``_class``,
-``_output_shapes``) stays an AttrValue message.
+:mod:`tfnb.core.attr_value`.
 """
 
 from __future__ import annotations
