@@ -30,6 +30,14 @@ def test_callable_of_a_tensor_gives_its_value(sess: tf.Session) -> None:
     assert (bump(), bump()) == (2.0, 3.0)
 
 
+def test_callable_keeps_its_session_alive() -> None:
+    """Nobody else may hold it."""
+    with tf.Graph().as_default():
+        call = tf.Session().make_callable(tf.constant(3))
+        gc.collect()
+        assert call() == 3
+
+
 def test_callable_mirrors_structures(sess: tf.Session) -> None:
     """As run does; an operation gives None."""
     a, op = tf.constant(1), tf.no_op()

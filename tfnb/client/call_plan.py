@@ -11,6 +11,7 @@ grows, because ops are never changed or taken away once they ran.
 
 from __future__ import annotations
 
+import weakref
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -49,9 +50,9 @@ class CallPlan:
         "_build_results",
         "_converters",
         "_finish",
+        "_graph",
         "_only_value",
         "_run_prepared",
-        "_session",
         "executors",
         "feeds",
         "fetch_tensors",
@@ -61,9 +62,11 @@ class CallPlan:
     )
 
     def __init__(self, session: BaseSession, mapper: FetchMapper, fed: Iterable[Tensor]) -> None:
-        self._session = session
+        # No plan holds on to its session, so that a forgotten session ends at once.
+        runtime = session._session
+        self._graph = session.graph
         self.num_marks = session.graph._num_access_marks
-        self.feeds = [Feed(tensor, session) for tensor in fed]
+        self.feeds = [Feed(tensor, runtime) for tensor in fed]
         self._converters = [feed.convert for feed in self.feeds]
         positions = {feed.tensor: i for i, feed in enumerate(self.feeds)}
         self.fetch_tensors: list[Tensor] = []
@@ -92,13 +95,13 @@ class CallPlan:
             tuple(tensor.name for tensor in self.fetch_tensors),
             tuple(op.name for op in self.targets),
         )
-        self._run_prepared = session._session.run_prepared
+        self._run_prepared = runtime.run_prepared
         self.executors: Any = None
         if self.fetch_tensors or self.targets:
             try:
-                self.executors = session._session.prepare(*self.signature)
+                self.executors = runtime.prepare(*self.signature)
             except errors.OpError as error:
-                raise explain(error, self._session.graph, self) from None
+                raise explain(error, self._graph, self) from None
 
     def run(self, values: Iterable[Any], options: Any = None, run_metadata: Any = None) -> Any:
         """Run one step; ``values`` are the user's values of ``feeds``, in order."""
@@ -113,7 +116,7 @@ class CallPlan:
                 else:
                     results = self._run_prepared(self.executors, converted, options, run_metadata)
             except errors.OpError as error:
-                raise explain(error, self._session.graph, self) from None
+                raise explain(error, self._graph, self) from None
         if self._only_value:
             value = results[0]
             if value.__class__ is _ndarray and value.ndim == 0:
@@ -153,9 +156,13 @@ def _finisher(
     if not dtypes_of_handles:
         return None
 
+    session_ref = weakref.ref(session)
+
     def finish(values: list[Any]) -> list[Any]:
+        owner = session_ref()
+        assert owner is not None
         return [
-            TensorHandle(value, dtypes_of_handles[i], session) if i in dtypes_of_handles else value
+            TensorHandle(value, dtypes_of_handles[i], owner) if i in dtypes_of_handles else value
             for i, value in enumerate(values)
         ]
 

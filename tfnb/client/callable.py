@@ -52,6 +52,8 @@ def make_callable(
     def run_plan() -> Any:
         return plan.run(())
 
+    # A plan does not hold on to its session; a callable does.
+    run_plan.__dict__["session"] = session
     return run_plan
 
 
@@ -68,9 +70,8 @@ class CallableFromOptions:
         self._handle: int | None = None
         graph = session.graph
         # A connected tensor is replaced in the runtime; its placeholder takes no value here.
-        self._feeds = [
-            Feed(fed_tensor(graph, _with_port(name)), session) for name in callable_options.feed
-        ]
+        tensors = [fed_tensor(graph, _with_port(name)) for name in callable_options.feed]
+        self._feeds = [Feed(tensor, session._session) for tensor in tensors]
         try:
             self._handle = session._session.make_callable(callable_options)
         except errors.OpError as error:

@@ -25,7 +25,6 @@ from tfnb.framework.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tfnb.client.session import BaseSession
     from tfnb.framework.graph import Graph
 
 
@@ -125,10 +124,16 @@ class Feed:
         convert: Turns the user's value into the runtime's.
     """
 
-    __slots__ = ("_session", "convert", "name", "tensor")
+    __slots__ = ("_runtime", "convert", "name", "tensor")
 
-    def __init__(self, tensor: Tensor, session: BaseSession) -> None:
-        self._session = session
+    def __init__(self, tensor: Tensor, runtime: Any) -> None:
+        """Prepare a feed.
+
+        Args:
+            tensor: What is fed.
+            runtime: The runtime's session, which knows the values behind handles.
+        """
+        self._runtime = runtime
         self.tensor = tensor
         self.name: str = tensor.name
         dtype = tensor.dtype.base_dtype
@@ -137,12 +142,12 @@ class Feed:
         elif dtype in (dtypes.resource, dtypes.variant):
             self.convert = self._convert_opaque
         else:
-            self.convert = _numeric_converter(tensor, session)
+            self.convert = _numeric_converter(tensor, runtime)
 
     def _convert_strings(self, value: Any) -> Any:
         array = as_array(self.tensor, value)
         if isinstance(array, TensorHandle):
-            return array.fed_to(self._session)
+            return array.fed_to(self._runtime)
         check_shape(self.tensor, array.shape)
         flat = np.empty(array.size, dtype=object)
         for i, item in enumerate(array.flat):
@@ -151,7 +156,7 @@ class Feed:
 
     def _convert_opaque(self, value: Any) -> Any:
         if isinstance(value, TensorHandle):
-            return value.fed_to(self._session)
+            return value.fed_to(self._runtime)
         if isinstance(value, Tensor):
             raise TypeError(_fed_a_tensor(self.tensor, value))
         if isinstance(value, np.ndarray) and value.ndim == 0:
@@ -169,7 +174,7 @@ class Feed:
         return np.array(array)
 
 
-def _numeric_converter(tensor: Tensor, session: BaseSession) -> Callable[[Any], Any]:
+def _numeric_converter(tensor: Tensor, runtime: Any) -> Callable[[Any], Any]:
     """The converter of one tensor of numbers or truth values."""
     dtype = np.dtype(tensor.dtype.as_numpy_dtype)
     scalar_type: Callable[[Any], Any] = dtype.type
@@ -189,7 +194,7 @@ def _numeric_converter(tensor: Tensor, session: BaseSession) -> Callable[[Any], 
         else:
             array = as_array(tensor, value)
             if array.__class__ is TensorHandle:
-                return array.fed_to(session)
+                return array.fed_to(runtime)
         if array.shape != full_dims and (dims is not None or tensor.shape is not shape):
             check_shape(tensor, array.shape)
         if array.ndim == 0:

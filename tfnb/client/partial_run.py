@@ -53,7 +53,7 @@ def run(
             f"partial_run() requires empty `target_list`. Received: target_list={targets} "
             "(non-empty). Name operations in partial_run_setup; they run by themselves there."
         )
-    feeds = {tensor: Feed(tensor, session) for tensor in given}
+    feeds = {tensor: Feed(tensor, session._session) for tensor in given}
     wanted = [e.name for e in mapper.slots if isinstance(e, Tensor) and e not in feeds]
     results: list[Any] = []
     if wanted or feeds:

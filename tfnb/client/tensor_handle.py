@@ -45,13 +45,13 @@ class TensorHandle:
         self._dtype = dtype
         self._session = session
         self._is_owner = True
-        store = _store_of(session)
+        store = _store_of(session._session)
         if store is not None:
             store.add(self._handle, fetched.tensor)
 
     def __del__(self) -> None:
         if getattr(self, "_is_owner", False) and not self._session._closed:
-            store = _store_of(self._session)
+            store = _store_of(self._session._session)
             if store is not None:
                 store.delete(self._handle)
 
@@ -76,13 +76,13 @@ class TensorHandle:
         self._is_owner = False
         return self._handle
 
-    def fed_to(self, session: BaseSession) -> Any:
-        """What the runtime is given where this handle is fed.
+    def fed_to(self, runtime: Any) -> Any:
+        """What the runtime's session is given where this handle is fed.
 
         Raises:
             InvalidArgumentError: The value is another session's, or was deleted.
         """
-        store = _store_of(session)
+        store = _store_of(runtime)
         if store is None:
             return self.eval()
         value = store.get(self._handle)
@@ -91,9 +91,9 @@ class TensorHandle:
 
     def eval(self) -> Any:
         """The value, as a fetch would give it."""
-        store = _store_of(self._session)
+        store = _store_of(self._session._session)
         if store is not None:
-            value = self.fed_to(self._session)
+            value = self.fed_to(self._session._session)
             return value.copy() if isinstance(value, np.ndarray) else value
         from tfnb.ops import session_ops
 
@@ -108,7 +108,7 @@ class TensorHandle:
             InvalidArgumentError: It was deleted before.
         """
         self._is_owner = False
-        store = _store_of(self._session)
+        store = _store_of(self._session._session)
         if store is not None:
             store.delete(self._handle)
             return
@@ -119,9 +119,9 @@ class TensorHandle:
         self._session.run(deleter, feed_dict={holder: self._handle})
 
 
-def _store_of(session: BaseSession) -> Any:
+def _store_of(runtime: Any) -> Any:
     """Where a session of this process keeps its values; None for a session on a server."""
-    return getattr(session._session, "session_state", None)
+    return getattr(runtime, "session_state", None)
 
 
 def _to_host(value: Any) -> Any:
