@@ -1,0 +1,190 @@
+"""The array behind TensorArray ops: a list of tensors, written once each, that lives for one step.
+
+Corresponds to TensorFlow's ``tensor_array.h``.  An element is empty, written, or cleared (read once
+from an array with ``clear_after_read``).  The array of a gradient adds up what is written to one
+place, and knows the forms of the forward array's elements, so that a place nobody wrote to reads as
+zeros.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+
+
+class TensorArrayResource:
+    """One TensorArray of one step; thread safe."""
+
+    def __init__(
+        self,
+        name: str,
+        dtype: DType,
+        size: int,
+        element_shape: TensorShape,
+        *,
+        dynamic_size: bool = False,
+        clear_after_read: bool = True,
+        identical_element_shapes: bool = False,
+        adds_up: bool = False,
+    ) -> None:
+        self.name = name
+        self.dtype = dtype
+        self.element_shape = element_shape
+        self.dynamic_size = dynamic_size
+        self.clear_after_read = clear_after_read
+        self.identical_element_shapes = identical_element_shapes
+        self.adds_up = adds_up
+        self.lock = threading.RLock()
+        self.values: list[Any] = [None] * size  # guarded by self.lock
+        self.cleared: set[int] = set()  # guarded by self.lock
+        self.read_places: set[int] = set()  # guarded by self.lock
+        self.shapes: list[tuple[int, ...] | None] = [None] * size  # guarded by self.lock
+        self.is_closed = False
+
+    def close(self) -> None:
+        """Forgets the elements."""
+        with self.lock:
+            self.is_closed = True
+            self.values.clear()
+
+    def check_open(self) -> None:
+        """Refuses a closed array."""
+        if self.is_closed:
+            raise errors.invalid_argument(f"TensorArray {self.name} has already been closed.")
+
+    def size(self) -> int:
+        """How many places the array has."""
+        self.check_open()
+        return len(self.values)
+
+    def write(self, index: int, value: Any) -> None:
+        """Puts ``value`` at a place; a dynamic array grows up to it.
+
+        Raises:
+          InvalidArgumentError: the place is out of range or written already, or the value has
+            another dtype or shape than the array's elements.
+        """
+        with self.lock:
+            self.check_open()
+            if index < 0 or (index >= len(self.values) and not self.dynamic_size):
+                raise errors.invalid_argument(
+                    f"TensorArray {self.name}: Tried to write to index {index} but array is not "
+                    f"resizeable and size is: {len(self.values)}"
+                )
+            self._grow(index + 1)
+            self._check_form(index, value)
+            before = self.values[index]
+            if index in self.cleared or (index in self.read_places and not self.adds_up):
+                raise errors.invalid_argument(
+                    f"TensorArray {self.name}: Could not write to TensorArray index {index} "
+                    "because it has already been read."
+                )
+            if before is not None:
+                if not self.adds_up:
+                    raise errors.invalid_argument(
+                        f"TensorArray {self.name}: Could not write to TensorArray index {index} "
+                        "because it has already been written to."
+                    )
+                if np.shape(before) != np.shape(value):
+                    raise errors.invalid_argument(
+                        f"TensorArray {self.name}: Could not aggregate to TensorArray index "
+                        f"{index} because the existing shape is {list(np.shape(before))} but the "
+                        f"new input shape is {list(np.shape(value))}."
+                    )
+                value = before + value
+            self.values[index] = value
+            self.shapes[index] = tuple(np.shape(value))
+
+    def _grow(self, size: int) -> None:
+        missing = size - len(self.values)
+        if missing > 0:
+            self.values += [None] * missing
+            self.shapes += [None] * missing
+
+    def _check_form(self, index: int, value: Any) -> None:
+        shape = TensorShape(list(np.shape(value)))
+        dtype = getattr(value, "dtype", None)
+        if isinstance(dtype, np.dtype) and dtype != self.dtype.numpy_dtype:
+            raise errors.invalid_argument(
+                f"TensorArray {self.name}: Could not write to TensorArray index {index} because "
+                f"the value dtype is {dtype.name} but TensorArray dtype is {self.dtype.name}."
+            )
+        if not self.element_shape.is_compatible_with(shape):
+            raise errors.invalid_argument(
+                f"TensorArray {self.name}: Could not write to TensorArray index {index} because "
+                f"the value shape is {list(np.shape(value))} which is incompatible with the "
+                f"TensorArray's inferred element shape: {self.element_shape} (consider setting "
+                "infer_shape=False)."
+            )
+        if self.identical_element_shapes and not self.element_shape.is_fully_defined():
+            self.element_shape = shape
+
+    def read(self, xp: Any, index: int) -> Any:
+        """The element at a place; clears it where the array was made so.
+
+        Raises:
+          InvalidArgumentError: the place is out of range, was cleared, or holds nothing of a known
+            shape.
+        """
+        with self.lock:
+            self.check_open()
+            if not 0 <= index < len(self.values):
+                raise errors.invalid_argument(
+                    f"TensorArray {self.name}: Tried to read from index {index} but array size "
+                    f"is: {len(self.values)}"
+                )
+            if index in self.cleared:
+                raise errors.invalid_argument(
+                    f"TensorArray {self.name}: Could not read index {index} twice because it was "
+                    "cleared after a previous read (perhaps try setting clear_after_read = false?)."
+                )
+            value = self.values[index]
+            if value is None:
+                value = self._zeros(xp, index)
+            self.read_places.add(index)
+            if self.clear_after_read:
+                self.values[index] = None
+                self.cleared.add(index)
+            return value
+
+    def _zeros(self, xp: Any, index: int) -> Any:
+        shape = self.shapes[index]
+        if shape is None:
+            if not self.element_shape.is_fully_defined():
+                raise errors.invalid_argument(
+                    f"TensorArray {self.name}: Could not read from TensorArray index {index}. "
+                    f"Furthermore, the element shape is not fully defined: {self.element_shape}. "
+                    "It is possible you are working with a resizeable TensorArray and "
+                    "stop_gradients is not allowing the gradients to be written. If you set the "
+                    "full element_shape property on the forward TensorArray, the proper all-zeros "
+                    "tensor will be returned instead of incurring this error."
+                )
+            shape = tuple(self.element_shape.as_list())
+        if self.dtype.name == "string":
+            return np.full(shape, b"", dtype=object)
+        return xp.zeros(shape, self.dtype.numpy_dtype)
+
+    def gradient(self, name: str, prepended: tuple[int, ...] = ()) -> TensorArrayResource:
+        """The array that gradients of this one's elements are written to."""
+        with self.lock:
+            self.check_open()
+            shape = TensorShape(list(prepended)).concatenate(self.element_shape)
+            made = TensorArrayResource(
+                name,
+                self.dtype,
+                len(self.values),
+                shape,
+                clear_after_read=False,
+                identical_element_shapes=self.identical_element_shapes,
+                adds_up=True,
+            )
+            made.shapes = [None if s is None else (*prepended, *s) for s in self.shapes]
+            return made

@@ -1,0 +1,502 @@
+"""TensorArray: tensors written and read one by one, above all by loops; and ``tf.TensorArray``.
+
+A TensorArray lives in the step's container.  Its ``flow`` is a scalar that every write hands on, so
+that reads wait for the writes before them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import (
+    SCALAR_SHAPE,
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    merge_shapes,
+    no_outputs,
+)
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.tensor_array_kernels import TensorArrayResource
+
+if TYPE_CHECKING:
+    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.core.resource_mgr import ResourceHandle
+    from tfnb.framework.operation import Operation
+
+_TYPE = "TensorArray"
+_CONTAINER = "_tensor_arrays"
+_FLOW = np.float32(0)
+_numbers = itertools.count()
+
+
+def _find(ctx: OpKernelContext, handle: ResourceHandle) -> TensorArrayResource:
+    found: TensorArrayResource = ctx.step_container.lookup(handle)
+    return found
+
+
+def _register(ctx: OpKernelContext, name: str, array: TensorArrayResource) -> ResourceHandle:
+    handle = ctx.step_container.make_handle(name, _TYPE, container=_CONTAINER, dtype=array.dtype)
+    ctx.step_container.create(_CONTAINER, _TYPE, name, array)
+    return handle
+
+
+# --------------------------------------------------------------------------------- shape functions
+
+
+def _handle_and_flow(c: InferenceContext) -> list[TensorShape]:
+    element: TensorShape = c.attrs["element_shape"]
+    if c.attr("identical_element_shapes"):
+        c.set_output_handle_data(0, [(c.attrs["dtype"], element)])
+    return [TensorShape([2]), SCALAR_SHAPE]
+
+
+def _gradient_shape(c: InferenceContext) -> list[TensorShape]:
+    data = c.input_handle_data(0)
+    if data:
+        c.set_output_handle_data(0, data)
+    return [TensorShape([2]), SCALAR_SHAPE]
+
+
+def _flow_shape(c: InferenceContext) -> TensorShape:
+    return SCALAR_SHAPE
+
+
+def _write_shape(c: InferenceContext) -> TensorShape:
+    c.with_rank(1, 0)
+    data = c.input_handle_data(0)
+    if data:
+        merge_shapes(data[0][1], c.inputs[2])
+    return SCALAR_SHAPE
+
+
+def _read_shape(c: InferenceContext) -> TensorShape:
+    data = c.input_handle_data(0)
+    return data[0][1] if data else UNKNOWN_SHAPE
+
+
+def _gather_shape(c: InferenceContext) -> TensorShape:
+    element: TensorShape = c.attrs["element_shape"]
+    indices = c.with_rank(1, 1)
+    return TensorShape([indices.dim_values[0]]).concatenate(element)  # type: ignore[index]
+
+
+def _concat_shape(c: InferenceContext) -> list[TensorShape]:
+    rest: TensorShape = c.attrs["element_shape_except0"]
+    return [TensorShape([None]).concatenate(rest), TensorShape([None])]
+
+
+# -------------------------------------------------------------------------------------------
+# kernels
+
+
+@register_op(
+    "TensorArrayV3",
+    "size: int32 -> handle: resource, flow: float",
+    "dtype: type",
+    "element_shape: shape = { unknown_rank: true }",
+    "dynamic_size: bool = false",
+    "clear_after_read: bool = true",
+    "identical_element_shapes: bool = false",
+    "tensor_array_name: string = ''",
+    stateful=True,
+    shape=_handle_and_flow,
+    host_memory=("size", "handle"),
+)
+def tensor_array_v3(
+    ctx: OpKernelContext,
+    size: Any,
+    *,
+    dtype: Any,
+    element_shape: Any,
+    dynamic_size: bool,
+    clear_after_read: bool,
+    identical_element_shapes: bool,
+    tensor_array_name: str,
+) -> tuple[Any, Any]:
+    """A new array of ``size`` empty places."""
+    if getattr(size, "ndim", 0):
+        raise errors.invalid_argument(
+            f"TensorArray size must be scalar, but had shape: {list(size.shape)}"
+        )
+    count = int(size)
+    if count < 0:
+        raise errors.invalid_argument(f"Size should be >= 0, but was {count}.")
+    name = f"{tensor_array_name or ctx.node_name}_{next(_numbers)}"
+    array = TensorArrayResource(
+        name,
+        dtype,
+        _checked_size(count),
+        element_shape,
+        dynamic_size=dynamic_size,
+        clear_after_read=clear_after_read,
+        identical_element_shapes=identical_element_shapes,
+    )
+    return _register(ctx, name, array), _FLOW
+
+
+_MAX_SIZE = 1 << 26
+
+
+def _checked_size(count: int) -> int:
+    """A size whose bookkeeping fits in memory.
+
+    Raises:
+      ResourceExhaustedError: it would take more than half a gigabyte.
+    """
+    if count > _MAX_SIZE:
+        raise errors.resource_exhausted(
+            f"A TensorArray of {count} places is larger than the {_MAX_SIZE} that are allowed."
+        )
+    return count
+
+
+def _gradient_name(handle: ResourceHandle, source: str) -> str:
+    return f"{handle.name}@{source}"
+
+
+def _make_gradient(
+    ctx: OpKernelContext, handle: ResourceHandle, source: str, prepended: tuple[int, ...]
+) -> ResourceHandle:
+    forward = _find(ctx, handle)
+    name = _gradient_name(handle, source)
+    ctx.step_container.lookup_or_create(
+        _CONTAINER, _TYPE, name, lambda: forward.gradient(name, prepended)
+    )
+    return ctx.step_container.make_handle(name, _TYPE, container=_CONTAINER, dtype=forward.dtype)
+
+
+@register_op(
+    "TensorArrayGradV3",
+    "handle: resource, flow_in: float -> grad_handle: resource, flow_out: float",
+    "source: string",
+    stateful=True,
+    shape=_gradient_shape,
+    host_memory=("handle", "grad_handle"),
+)
+def tensor_array_grad_v3(
+    ctx: OpKernelContext, handle: Any, flow_in: Any, *, source: str
+) -> tuple[Any, Any]:
+    """The array for gradients of ``handle``'s elements; the same one for the same ``source``."""
+    return _make_gradient(ctx, handle, source, ()), flow_in
+
+
+@register_op(
+    "TensorArrayGradWithShape",
+    "handle: resource, flow_in: float, shape_to_prepend: int32 -> "
+    "grad_handle: resource, flow_out: float",
+    "source: string",
+    stateful=True,
+    shape=_gradient_shape,
+    host_memory=("handle", "shape_to_prepend", "grad_handle"),
+)
+def tensor_array_grad_with_shape(
+    ctx: OpKernelContext, handle: Any, flow_in: Any, shape_to_prepend: Any, *, source: str
+) -> tuple[Any, Any]:
+    """Like TensorArrayGradV3, with dimensions put before the elements' shapes."""
+    prepended = tuple(int(size) for size in shape_to_prepend)
+    return _make_gradient(ctx, handle, source, prepended), flow_in
+
+
+@register_op(
+    "TensorArrayWriteV3",
+    "handle: resource, index: int32, value: T, flow_in: float -> flow_out: float",
+    "T: type",
+    stateful=True,
+    shape=_write_shape,
+    host_memory=("handle", "index"),
+)
+def tensor_array_write_v3(
+    ctx: OpKernelContext, handle: Any, index: Any, value: Any, flow_in: Any
+) -> Any:
+    """Writes an element."""
+    _find(ctx, handle).write(int(index), value)
+    return flow_in
+
+
+@register_op(
+    "TensorArrayReadV3",
+    "handle: resource, index: int32, flow_in: float -> value: dtype",
+    "dtype: type",
+    stateful=True,
+    shape=_read_shape,
+    host_memory=("handle", "index"),
+)
+def tensor_array_read_v3(
+    ctx: OpKernelContext, handle: Any, index: Any, flow_in: Any, *, dtype: Any
+) -> Any:
+    """Reads an element."""
+    array = _find(ctx, handle)
+    _check_dtype(array, dtype)
+    return array.read(ctx.xp, int(index))
+
+
+def _check_dtype(array: TensorArrayResource, dtype: Any) -> None:
+    if array.dtype is not dtype:
+        raise errors.invalid_argument(
+            f"TensorArray dtype is {array.dtype.name} but Op requested dtype {dtype.name}."
+        )
+
+
+@register_op(
+    "TensorArrayGatherV3",
+    "handle: resource, indices: int32, flow_in: float -> value: dtype",
+    "dtype: type",
+    "element_shape: shape = { unknown_rank: true }",
+    stateful=True,
+    shape=_gather_shape,
+    host_memory=("handle", "indices"),
+)
+def tensor_array_gather_v3(
+    ctx: OpKernelContext, handle: Any, indices: Any, flow_in: Any, *, dtype: Any, element_shape: Any
+) -> Any:
+    """Stacks the elements at ``indices`` along a new first dimension."""
+    array = _find(ctx, handle)
+    _check_dtype(array, dtype)
+    if getattr(indices, "ndim", 0) != 1:
+        raise errors.invalid_argument(
+            f"Expected indices to be a vector, but received shape: {list(indices.shape)}"
+        )
+    shape = _merged(array, element_shape)
+    if not len(indices):
+        if not shape.is_fully_defined():
+            raise errors.unimplemented(
+                f"TensorArray has size zero, but element shape {shape} is not fully defined. "
+                "Currently only static shapes are supported when packing zero-size TensorArrays."
+            )
+        empty = array.dtype.numpy_dtype
+        return ctx.xp.zeros((0, *shape.as_list()), empty)
+    elements = [array.read(ctx.xp, int(index)) for index in indices]
+    first = np.shape(elements[0])
+    for position, element in enumerate(elements):
+        if np.shape(element) != first:
+            raise errors.invalid_argument(
+                f"TensorArray has inconsistent shapes.  Index 0 has shape: {list(first)} but "
+                f"index {position} has shape: {list(np.shape(element))}"
+            )
+    return ctx.xp.stack(elements)
+
+
+def _merged(array: TensorArrayResource, shape: TensorShape) -> TensorShape:
+    if not array.element_shape.is_compatible_with(shape):
+        raise errors.invalid_argument(
+            f"TensorArray {array.name}: the element shape {shape} asked for is not compatible "
+            f"with the array's {array.element_shape}."
+        )
+    return merge_shapes(array.element_shape, shape)
+
+
+@register_op(
+    "TensorArrayScatterV3",
+    "handle: resource, indices: int32, value: T, flow_in: float -> flow_out: float",
+    "T: type",
+    stateful=True,
+    shape=_flow_shape,
+    host_memory=("handle", "indices"),
+)
+def tensor_array_scatter_v3(
+    ctx: OpKernelContext, handle: Any, indices: Any, value: Any, flow_in: Any
+) -> Any:
+    """Writes row i of ``value`` to place ``indices[i]``."""
+    array = _find(ctx, handle)
+    if getattr(indices, "ndim", 0) != 1:
+        raise errors.invalid_argument(
+            f"Expected indices to be a vector, but received shape: {list(indices.shape)}"
+        )
+    if not getattr(value, "ndim", 0) or len(indices) != value.shape[0]:
+        found = value.shape[0] if getattr(value, "ndim", 0) else "a scalar"
+        raise errors.invalid_argument(
+            f"Expected len(indices) == values.shape[0], but saw: {len(indices)} vs. {found}"
+        )
+    largest = int(indices.max()) if len(indices) else -1
+    if largest >= array.size() and not array.dynamic_size:
+        raise errors.invalid_argument(
+            f"Max scatter index must be < array size ({largest} vs. {array.size()})"
+        )
+    for index, row in zip(indices, value):
+        array.write(int(index), _row(row))
+    return flow_in
+
+
+def _row(row: Any) -> Any:
+    """A row as a tensor: a scalar string becomes an array again."""
+    return np.array(row, dtype=object) if isinstance(row, bytes) else row
+
+
+@register_op(
+    "TensorArrayConcatV3",
+    "handle: resource, flow_in: float -> value: dtype, lengths: int64",
+    "dtype: type",
+    "element_shape_except0: shape = { unknown_rank: true }",
+    stateful=True,
+    shape=_concat_shape,
+    host_memory=("handle", "lengths"),
+)
+def tensor_array_concat_v3(
+    ctx: OpKernelContext, handle: Any, flow_in: Any, *, dtype: Any, element_shape_except0: Any
+) -> tuple[Any, Any]:
+    """All elements one after the other along their first dimension, and their lengths."""
+    array = _find(ctx, handle)
+    _check_dtype(array, dtype)
+    if not array.size():
+        if not element_shape_except0.is_fully_defined():
+            raise errors.unimplemented(
+                "TensorArray has size zero, but element_shape_except0 "
+                f"{element_shape_except0} is not fully defined. Currently only static shapes are "
+                "supported when concatenating zero-size TensorArrays."
+            )
+        shape = (0, *element_shape_except0.as_list())
+        return ctx.xp.zeros(shape, dtype.numpy_dtype), np.zeros(0, np.int64)
+    elements = [array.read(ctx.xp, index) for index in range(array.size())]
+    for position, element in enumerate(elements):
+        if not np.ndim(element):
+            raise errors.invalid_argument(
+                f"Concat saw a scalar shape at index {position} but requires at least vectors.  "
+                "Did you mean to call pack?"
+            )
+        if element.shape[1:] != elements[0].shape[1:]:
+            raise errors.invalid_argument(
+                "TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: "
+                f"{list(elements[0].shape[1:])} but index {position} has (excepting dimension 0) "
+                f"shape: {list(element.shape[1:])}"
+            )
+    lengths = np.array([element.shape[0] for element in elements], np.int64)
+    return ctx.xp.concatenate(elements), lengths
+
+
+@register_op(
+    "TensorArraySplitV3",
+    "handle: resource, value: T, lengths: int64, flow_in: float -> flow_out: float",
+    "T: type",
+    stateful=True,
+    shape=_flow_shape,
+    host_memory=("handle", "lengths"),
+)
+def tensor_array_split_v3(
+    ctx: OpKernelContext, handle: Any, value: Any, lengths: Any, flow_in: Any
+) -> Any:
+    """Writes consecutive stretches of ``value``, of these lengths, to places 0, 1, ...."""
+    array = _find(ctx, handle)
+    if not getattr(value, "ndim", 0):
+        raise errors.invalid_argument("Expected value to be at least a vector, but it is a scalar")
+    if int(lengths.sum()) != value.shape[0] or (lengths < 0).any():
+        raise errors.invalid_argument(
+            "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
+            f"{int(lengths.sum())} and value's shape is: {list(value.shape)}"
+        )
+    if len(lengths) != array.size() and not array.dynamic_size:
+        raise errors.invalid_argument(
+            "TensorArray's size is not equal to the size of lengths "
+            f"({array.size()} vs. {len(lengths)}), and the TensorArray is not marked as "
+            "dynamically resizeable"
+        )
+    start = 0
+    for index, length in enumerate(lengths.tolist()):
+        array.write(index, value[start : start + length])
+        start += length
+    return flow_in
+
+
+@register_op(
+    "TensorArraySizeV3",
+    "handle: resource, flow_in: float -> size: int32",
+    stateful=True,
+    shape=_flow_shape,
+    host_memory=("handle", "size"),
+)
+def tensor_array_size_v3(ctx: OpKernelContext, handle: Any, flow_in: Any) -> Any:
+    """How many places the array has."""
+    return np.int32(_find(ctx, handle).size())
+
+
+@register_op(
+    "TensorArrayCloseV3",
+    "handle: resource ->",
+    stateful=True,
+    shape=no_outputs,
+    host_memory=("handle",),
+)
+def tensor_array_close_v3(ctx: OpKernelContext, handle: Any) -> None:
+    """Forgets the array's elements before the step ends."""
+    _find(ctx, handle).close()
+
+
+for _op in (tensor_array_size_v3, tensor_array_close_v3, tensor_array_grad_v3, tensor_array_v3):
+    _op.not_differentiable()
+tensor_array_grad_with_shape.not_differentiable()
+
+
+def build_ta_with_new_flow(old: Any, flow: Any) -> Any:
+    """A ``tf.TensorArray`` like ``old`` with another flow."""
+    return old.with_flow(flow)
+
+
+# -----------------------------------------------------------------------------------------
+# gradients
+
+
+def _gradient_source(name: str) -> str:
+    """Which call of tf.gradients a gradient's op belongs to.
+
+    Two calls keep their TensorArrays apart by the name scope that each of them opened last.
+    """
+    parts = name.split("/")
+    scopes = [position for position, part in enumerate(parts) if part.startswith("gradients")]
+    if not scopes:
+        raise ValueError(
+            "Expected Tensor/TensorArray name to start with 'gradients' (excluding scope), got: "
+            f"{name}"
+        )
+    return "/".join(parts[: scopes[-1] + 1])
+
+
+def _gradient_array(op: Operation, flow_in: Any, dtype: Any, grad_name: str) -> Any:
+    from tfnb.ops.tensor_array import TensorArray
+
+    array = TensorArray(
+        dtype=dtype,
+        handle=op.inputs[0],
+        flow=op.inputs[-1] if flow_in is None else flow_in,
+        colocate_with_first_write_call=False,
+    )
+    return array.grad(source=_gradient_source(grad_name), flow=array.flow)
+
+
+@tensor_array_read_v3.gradient
+def _(op: Any, grad: Any) -> list[Any]:
+    array = _gradient_array(op, None, op.get_attr("dtype"), grad.name)
+    return [None, None, array.write(op.inputs[1], grad).flow]
+
+
+@tensor_array_write_v3.gradient
+def _(op: Any, flow: Any) -> list[Any]:
+    array = _gradient_array(op, flow, op.get_attr("T"), flow.name)
+    return [None, None, array.read(op.inputs[1]), flow]
+
+
+@tensor_array_gather_v3.gradient
+def _(op: Any, grad: Any) -> list[Any]:
+    array = _gradient_array(op, None, op.get_attr("dtype"), grad.name)
+    return [None, None, array.scatter(op.inputs[1], grad).flow]
+
+
+@tensor_array_scatter_v3.gradient
+def _(op: Any, flow: Any) -> list[Any]:
+    array = _gradient_array(op, flow, op.get_attr("T"), flow.name)
+    return [None, None, array.gather(op.inputs[1]), flow]
+
+
+@tensor_array_concat_v3.gradient
+def _(op: Any, grad: Any, unused_lengths_grad: Any) -> list[Any]:
+    array = _gradient_array(op, None, op.get_attr("dtype"), grad.name)
+    return [None, array.split(grad, lengths=op.outputs[1]).flow]
+
+
+@tensor_array_split_v3.gradient
+def _(op: Any, flow: Any) -> list[Any]:
+    array = _gradient_array(op, flow, op.get_attr("T"), flow.name)
+    return [None, array.concat(), None, flow]
