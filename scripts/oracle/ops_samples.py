@@ -238,9 +238,9 @@ def run(sample: samples.Sample, answer: dict[str, Any]) -> None:
         answer["dtypes"] = [out.dtype.name for out in harness.op.outputs]
         reads = harness.read_variables()
         with session() as sess:
-            sess.run(harness.initializers)
             fetches = [o for o in harness.op.outputs if o.dtype not in (tf.resource, tf.variant)]
             try:
+                sess.run(harness.initializers)
                 values = sess.run([fetches, harness.op], harness.feeds)[0]
             except tf.errors.OpError as error:
                 text = message_of(error)

@@ -105,6 +105,8 @@ def _crc(entry: Any, crc: int) -> int:
         for item in entry:
             crc = _crc(item, crc)
         return zlib.crc32(b"]", crc)
+    if isinstance(entry, Resource) and entry.value is not None:
+        return _crc(entry.value, zlib.crc32(b"resource", crc))
     if isinstance(entry, (Resource, Uninitialized)):
         return zlib.crc32(repr(entry).encode(), crc)
     head = f"{entry.dtype}{entry.shape}".encode()
@@ -187,6 +189,8 @@ def sweep(types: str, name: str, *inputs: Any, fixed: tuple[int, ...] = (), **at
 def _cast(value: Any, target: Any) -> Any:
     with np.errstate(all="ignore"):
         wide = np.asarray(value)
+        if target is np.object_:
+            return array(wide if wide.dtype == object else wide.astype(str))
         if np.dtype(target).kind in "iu" and wide.dtype.kind == "f":
             wide = np.nan_to_num(wide, posinf=100, neginf=-100).astype(np.int64)
         return wide.astype(target)

@@ -156,7 +156,7 @@ def _convolutions() -> None:
     g = normal(2, 4, 5, 3, 3)
     SAMPLES.append(checked(op("Conv3DBackpropInputV2", [2, 4, 5, 3, 2], f, g, **same3), rtol=2e-5))
     SAMPLES.append(checked(op("Conv3DBackpropFilterV2", v, [2, 3, 2, 2, 3], g, **same3), rtol=2e-5))
-    SAMPLES.append(op("Conv3D", v, f, error="NDHWC|must be|multiple", data_format="NCDHW", **same3))
+    SAMPLES.append(op("Conv3D", v, f, error="NHWC|must be|multiple", data_format="NCDHW", **same3))
 
 
 def _pools() -> None:

@@ -255,16 +255,10 @@ def is_nan(xp: Any, x: Any) -> Any:
     return xp.isnan(x)
 
 
-is_nan.not_differentiable()
-
-
 @register_op("IsInf", "x: T -> y: bool", _FLOAT, shape=unchanged_shape)
 def is_inf(xp: Any, x: Any) -> Any:
     """Whether x is infinite."""
     return xp.isinf(x)
-
-
-is_inf.not_differentiable()
 
 
 @register_op("IsFinite", "x: T -> y: bool", _FLOAT, shape=unchanged_shape)
@@ -272,8 +266,6 @@ def is_finite(xp: Any, x: Any) -> Any:
     """Whether x is neither infinite nor NaN."""
     return xp.isfinite(x)
 
-
-is_finite.not_differentiable()
 
 # ------------------------------------------------------------------------ exponentials, logarithms
 

@@ -326,9 +326,6 @@ def all_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
     return x.all(axis=axes, keepdims=keep_dims) if axes else x
 
 
-all_op.not_differentiable()
-
-
 @register_op(
     "Any",
     "input: bool, reduction_indices: Tidx -> output: bool",
@@ -342,8 +339,6 @@ def any_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
     axes = _axes(x, reduction_indices)
     return x.any(axis=axes, keepdims=keep_dims) if axes else x
 
-
-any_op.not_differentiable()
 
 # ------------------------------------------------------------------------------------------- argmax
 

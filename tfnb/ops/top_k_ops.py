@@ -188,9 +188,6 @@ def in_top_k_op(xp: Any, predictions: Any, targets: Any, *, k: int) -> Any:
     return _in_top_k(xp, predictions, targets, k)
 
 
-in_top_k_op.not_differentiable()
-
-
 def _in_top_k_v2_shape(c: InferenceContext) -> TensorShape:
     c.with_rank(2, 0)
     return _in_top_k_shape(c)
@@ -208,9 +205,6 @@ def in_top_k_v2(xp: Any, predictions: Any, targets: Any, k: Any) -> Any:
     if k.ndim:
         raise errors.invalid_argument(f"k must be 0-D, got shape {shape_text(k.shape)}")
     return _in_top_k(xp, predictions, targets, int(k))
-
-
-in_top_k_v2.not_differentiable()
 
 
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Any:
