@@ -70,7 +70,7 @@ def _(op: Any, *grads: Any) -> list[Any]:
     data, indices = op.inputs
     count = op.get_attr("num_partitions")
     prefix = array_ops.shape(indices)
-    original = array_ops.reshape(sequence_ops.range(0, reduction_ops.reduce_prod(prefix)), prefix)
+    original = array_ops.reshape(sequence_ops.range_(0, reduction_ops.reduce_prod(prefix)), prefix)
     parts = dynamic_partition(original, indices, count)
     merged = dynamic_stitch(parts, list(grads))
     return [array_ops.reshape(merged, array_ops.shape(data)), None]

@@ -203,7 +203,7 @@ class TensorArray:
     def stack(self, name: str | None = None) -> Tensor:
         """All elements along a new first dimension."""
         with colocate_with(self._handle.op), name_scope(name, "TensorArrayStack", [self._handle]):
-            return self.gather(sequence_ops.range(0, self.size()), name=name)
+            return self.gather(sequence_ops.range_(0, self.size()), name=name)
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """The elements at ``indices`` along a new first dimension."""
@@ -239,8 +239,8 @@ class TensorArray:
         """Writes row i of ``value`` to place i, for all rows."""
         with name_scope(name, "TensorArrayUnstack", [self._handle, value]):
             value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
-            count = array_ops.shape(value)[0]
-            return self.scatter(sequence_ops.range(0, count), value, name=name)
+            count = array_ops.shape(value)[0]  # type: ignore[index]
+            return self.scatter(sequence_ops.range_(0, count), value, name=name)
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
         """Writes row i of ``value`` to place ``indices[i]``."""

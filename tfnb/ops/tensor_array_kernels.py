@@ -167,7 +167,7 @@ class TensorArrayResource:
                     "full element_shape property on the forward TensorArray, the proper all-zeros "
                     "tensor will be returned instead of incurring this error."
                 )
-            shape = tuple(self.element_shape.as_list())
+            shape = tuple(size or 0 for size in self.element_shape.as_list())
         if self.dtype.name == "string":
             return np.full(shape, b"", dtype=object)
         return xp.zeros(shape, self.dtype.numpy_dtype)

@@ -1,0 +1,291 @@
+"""Files: checkpoints of the second format, sharded names, whole files.
+
+The format itself is :mod:`tfnb.core.tensor_bundle`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors, file_system
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import (
+    SCALAR_SHAPE,
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    merge_shapes,
+    no_outputs,
+    unchanged_shape,
+)
+from tfnb.core.tensor_bundle import BundleReader, BundleWriter, index_path, merge_bundles
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.tensor_slice import parse_shape_and_slice
+
+if TYPE_CHECKING:
+    from tfnb.core.op_kernel import OpKernelContext
+
+EXPORTS = {
+    "tf": ["read_file", "write_file", "matching_files"],
+    "io": ["read_file", "write_file", "matching_files"],
+}
+
+
+def _text(value: Any) -> str:
+    """A scalar string tensor as text."""
+    found = np.asarray(value, dtype=object)
+    if found.ndim:
+        raise errors.invalid_argument(
+            f"Expected a scalar string, but it has shape {list(found.shape)}"
+        )
+    return bytes(found[()]).decode("utf-8", "surrogateescape")
+
+
+def _texts(value: Any, what: str) -> list[str]:
+    found = np.asarray(value, dtype=object)
+    if found.ndim != 1:
+        raise errors.invalid_argument(
+            f"Input {what} should be an 1-D tensor of strings, but its shape is {list(found.shape)}"
+        )
+    return [bytes(text).decode("utf-8", "surrogateescape") for text in found]
+
+
+def _string(text: str) -> Any:
+    return np.array(text.encode("utf-8", "surrogateescape"), dtype=object)
+
+
+def _check_counts(names: list[str], slices: list[str], count: int) -> None:
+    if len(names) != len(slices) or len(names) != count:
+        raise errors.invalid_argument(
+            f"tensor_names and shape_and_slices have different number of elements than the "
+            f"tensors: {len(names)}, {len(slices)} and {count}"
+        )
+
+
+# -- checkpoints
+
+
+def _save_shape(c: InferenceContext) -> list[TensorShape]:
+    c.with_rank(0, 0)
+    merge_shapes(c.with_rank(1, 1), c.with_rank(2, 1))
+    return []
+
+
+def _restore_shape(c: InferenceContext) -> list[TensorShape]:
+    c.with_rank(0, 0)
+    names, slices = c.with_rank(1, 1), c.with_rank(2, 1)
+    merge_shapes(names, slices)
+    specs = c.constant_value(2)
+    if specs is None:
+        return [UNKNOWN_SHAPE] * c.num_outputs
+    shapes = []
+    for spec in specs.tolist():
+        if not spec:
+            shapes.append(UNKNOWN_SHAPE)
+            continue
+        _, _, shape = parse_shape_and_slice(spec.decode())
+        shapes.append(TensorShape(list(shape)))
+    return shapes
+
+
+@register_op(
+    "SaveV2",
+    "prefix: string, tensor_names: string, shape_and_slices: string, tensors: dtypes ->",
+    "dtypes: list(type) >= 1",
+    stateful=True,
+    shape=_save_shape,
+    devices=("CPU",),
+)
+def save_v2(
+    ctx: OpKernelContext,
+    prefix: Any,
+    tensor_names: Any,
+    shape_and_slices: Any,
+    tensors: list[Any],
+    *,
+    dtypes: list[Any],
+) -> None:
+    """Writes tensors, or slices of larger ones, to one checkpoint."""
+    names, specs = _texts(tensor_names, "tensor_names"), _texts(shape_and_slices, "slices")
+    _check_counts(names, specs, len(tensors))
+    writer = BundleWriter(_text(prefix))
+    try:
+        for name, spec, value, dtype in zip(names, specs, tensors, dtypes):
+            if not spec:
+                writer.add(name, value, dtype)
+                continue
+            shape, where, part = parse_shape_and_slice(spec)
+            if tuple(np.shape(value)) != part:
+                raise errors.invalid_argument(
+                    f"Slice specification of '{name}' asks for a shape of {list(part)}, but the "
+                    f"tensor's is {list(np.shape(value))}: {spec}"
+                )
+            writer.add_slice(name, shape, where, value, dtype)
+        writer.finish()
+    except BaseException:
+        writer.abandon()
+        raise
+
+
+@register_op(
+    "RestoreV2",
+    "prefix: string, tensor_names: string, shape_and_slices: string -> tensors: dtypes",
+    "dtypes: list(type) >= 1",
+    stateful=True,
+    shape=_restore_shape,
+    devices=("CPU",),
+)
+def restore_v2(
+    ctx: OpKernelContext,
+    prefix: Any,
+    tensor_names: Any,
+    shape_and_slices: Any,
+    *,
+    dtypes: list[Any],
+) -> tuple[Any, ...]:
+    """Reads tensors, or slices of them, from a checkpoint."""
+    names, specs = _texts(tensor_names, "tensor_names"), _texts(shape_and_slices, "slices")
+    _check_counts(names, specs, len(dtypes))
+    with BundleReader(_text(prefix)) as reader:
+        return tuple(
+            _restore_one(reader, name, spec, dtype)
+            for name, spec, dtype in zip(names, specs, dtypes)
+        )
+
+
+def _restore_one(reader: BundleReader, name: str, spec: str, dtype: Any) -> Any:
+    entry = reader.entry(name)
+    if entry.dtype is not dtype:
+        raise errors.invalid_argument(
+            f"tensor_name = {name}; expected dtype {dtype.name} does not equal original dtype "
+            f"{entry.dtype.name}"
+        )
+    if not spec:
+        return reader.lookup(name)
+    shape, where, _ = parse_shape_and_slice(spec)
+    if tuple(entry.shape) != tuple(shape):
+        raise errors.invalid_argument(
+            f"tensor_name = {name}; shape in shape_and_slice spec {list(shape)} does not match "
+            f"the shape stored in checkpoint: {list(entry.shape)}"
+        )
+    return reader.lookup_slice(name, where)
+
+
+@register_op(
+    "MergeV2Checkpoints",
+    "checkpoint_prefixes: string, destination_prefix: string ->",
+    "delete_old_dirs: bool = true",
+    "allow_missing_files: bool = false",
+    stateful=True,
+    shape=no_outputs,
+    devices=("CPU",),
+)
+def merge_v2_checkpoints(
+    ctx: OpKernelContext,
+    checkpoint_prefixes: Any,
+    destination_prefix: Any,
+    *,
+    delete_old_dirs: bool,
+    allow_missing_files: bool,
+) -> None:
+    """Makes one checkpoint of several; the data files move, the tables are merged."""
+    prefixes, merged = _texts(checkpoint_prefixes, "checkpoint_prefixes"), _text(destination_prefix)
+    merge_bundles(prefixes, merged, allow_missing_files=allow_missing_files)
+    for prefix in prefixes:
+        if prefix == merged:
+            continue
+        file_system.remove_if_exists(index_path(prefix))
+        if delete_old_dirs and os.path.dirname(prefix) != os.path.dirname(merged):
+            # The folder of several shards goes with the first of them; others may be using it.
+            with contextlib.suppress(OSError):
+                os.rmdir(file_system.local_path(os.path.dirname(prefix)))
+
+
+# -- names
+
+
+def _scalars(c: InferenceContext) -> TensorShape:
+    for position in range(len(c.inputs)):
+        c.with_rank(position, 0)
+    return SCALAR_SHAPE
+
+
+@register_op(
+    "ShardedFilename",
+    "basename: string, shard: int32, num_shards: int32 -> filename: string",
+    shape=_scalars,
+    devices=("CPU",),
+)
+def sharded_filename(xp: Any, basename: Any, shard: Any, num_shards: Any) -> Any:
+    """basename-SSSSS-of-NNNNN."""
+    return _string(f"{_text(basename)}-{int(shard):05d}-of-{int(num_shards):05d}")
+
+
+@register_op(
+    "ShardedFilespec",
+    "basename: string, num_shards: int32 -> filename: string",
+    shape=_scalars,
+    devices=("CPU",),
+)
+def sharded_filespec(xp: Any, basename: Any, num_shards: Any) -> Any:
+    """basename-?????-of-NNNNN."""
+    return _string(f"{_text(basename)}-?????-of-{int(num_shards):05d}")
+
+
+# -- whole files
+
+
+def _write_shape(c: InferenceContext) -> list[TensorShape]:
+    c.with_rank(0, 0)
+    c.with_rank(1, 0)
+    return []
+
+
+@register_op(
+    "ReadFile",
+    "filename: string -> contents: string",
+    shape=unchanged_shape,
+    devices=("CPU",),
+)
+def read_file(xp: Any, filename: Any) -> Any:
+    """The bytes of a file."""
+    return np.array(file_system.read_file(_text(filename)), dtype=object)
+
+
+@register_op(
+    "WriteFile",
+    "filename: string, contents: string ->",
+    stateful=True,
+    shape=_write_shape,
+    devices=("CPU",),
+)
+def write_file(ctx: OpKernelContext, filename: Any, contents: Any) -> None:
+    """Writes a file; makes its folder where there is none."""
+    file_system.write_file(_text(filename), bytes(np.asarray(contents, dtype=object)[()]))
+
+
+@register_op(
+    "MatchingFiles",
+    "pattern: string -> filenames: string",
+    shape=lambda c: TensorShape([None]),
+    devices=("CPU",),
+)
+def matching_files(xp: Any, pattern: Any) -> Any:
+    """The files that match one or several patterns, sorted."""
+    patterns = np.asarray(pattern, dtype=object).reshape(-1)
+    found: set[str] = set()
+    for text in patterns.tolist():
+        found.update(file_system.matching_files(text.decode("utf-8", "surrogateescape")))
+    names = np.empty(len(found), dtype=object)
+    for position, name in enumerate(sorted(found)):
+        names[position] = name.encode("utf-8", "surrogateescape")
+    return names
+
+
+for _op in (save_v2, restore_v2, merge_v2_checkpoints, sharded_filename, sharded_filespec):
+    _op.not_differentiable()
+for _op in (read_file, write_file, matching_files):
+    _op.not_differentiable()
