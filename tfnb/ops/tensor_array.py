@@ -239,7 +239,7 @@ class TensorArray:
         """Writes row i of ``value`` to place i, for all rows."""
         with name_scope(name, "TensorArrayUnstack", [self._handle, value]):
             value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
-            count = array_ops.shape(value)[0]  # type: ignore[index]
+            count = array_ops.shape(value)[0]
             return self.scatter(sequence_ops.range_(0, count), value, name=name)
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
