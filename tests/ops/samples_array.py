@@ -152,7 +152,11 @@ def _transposing() -> None:
         op("Transpose", normal(1, 2), [0, 0], error="1 is missing from {0,0}"),
         op("Transpose", normal(1, 2), [0, 2], error="2"),
         op("Transpose", normal(1, 2), [0], error="[12]"),
-        op("ConjugateTranspose", (normal(2, 3) + 1j * normal(2, 3, seed=1)).astype(np.complex64), [1, 0]),
+        op(
+            "ConjugateTranspose",
+            (normal(2, 3) + 1j * normal(2, 3, seed=1)).astype(np.complex64),
+            [1, 0],
+        ),
         op("ConjugateTranspose", normal(2, 3), [1, 0]),
         op("InvertPermutation", [2, 0, 1]),
         op("InvertPermutation", np.array([1, 0], I64)),
@@ -173,10 +177,18 @@ def _transposing() -> None:
         op("ReverseSequence", normal(2, 4, 3), np.array([2, 3], I64), seq_dim=1),
         op("ReverseSequence", normal(4, 2, 3), [2, 4], seq_dim=0, batch_dim=1),
         op("ReverseSequence", normal(2, 4), [0, 4], seq_dim=1),
-        op("ReverseSequence", normal(2, 4), [0, 5], seq_dim=1, error="seq_lens\\(1\\) > input.dims\\(1\\)"),
+        op(
+            "ReverseSequence",
+            normal(2, 4),
+            [0, 5],
+            seq_dim=1,
+            error="seq_lens\\(1\\) > input.dims\\(1\\)",
+        ),
         op("ReverseSequence", normal(2, 4), [0, -1], seq_dim=1, error="seq_lens\\(1\\) < 0"),
         op("ReverseSequence", normal(2, 4), [0, 1, 2], seq_dim=1, error="seq_lens|must be equal"),
-        op("ReverseSequence", normal(2, 4), [0, 1], seq_dim=2, error="seq_dim must be < input rank"),
+        op(
+            "ReverseSequence", normal(2, 4), [0, 1], seq_dim=2, error="seq_dim must be < input rank"
+        ),
         sweep("float int32 string", "Roll", [1, 2, 3, 4], np.array(1), np.array(0), fixed=(1, 2)),
         op("Roll", normal(2, 3), [1, -1], [0, 1]),
         op("Roll", normal(2, 3), [1, 1], [0, 0]),
@@ -240,7 +252,14 @@ def _joining() -> None:
         op("SplitV", normal(4), [1, 2], 0, num_split=2, error="split"),
         op("SplitV", normal(4), [1, -1, -1], 0, num_split=3, error="only (be|have) one -1"),
         op("SplitV", normal(4), [5, -1], 0, num_split=2, error="split"),
-        op("SplitV", normal(4), [4], 0, num_split=2, error="[Ss]ame elements|must be equal|should be equal"),
+        op(
+            "SplitV",
+            normal(4),
+            [4],
+            0,
+            num_split=2,
+            error="[Ss]ame elements|must be equal|should be equal",
+        ),
         op("SplitV", normal(4), [1, 3], 2, num_split=2, error="2|rank"),
         sweep(ANY.replace("uint16 ", ""), "Tile", [1, 2], np.array([3], np.int32), fixed=(1,)),
         op("Tile", normal(2, 3), [2, 1]),
@@ -285,7 +304,12 @@ def _slicing() -> None:
         ([0, 1], [0, 2], [1, 1], {"ellipsis_mask": 1, "shrink_axis_mask": 2}),
         ([1, 0, 2], [3, 0, 4], [1, 1, 1], {"ellipsis_mask": 2}),
         ([0, 0, 1], [0, 0, 2], [1, 1, 1], {"new_axis_mask": 1, "ellipsis_mask": 2}),
-        ([0, 0, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1], {"new_axis_mask": 8, "begin_mask": 7, "end_mask": 7}),
+        (
+            [0, 0, 0, 0],
+            [0, 0, 0, 0],
+            [1, 1, 1, 1],
+            {"new_axis_mask": 8, "begin_mask": 7, "end_mask": 7},
+        ),
         ([0, 0, 0], [0, 0, 3], [1, 1, 1], {"ellipsis_mask": 1, "new_axis_mask": 2}),
         ([10], [20], [1], {}),
         ([3], [1], [1], {}),
@@ -314,14 +338,34 @@ def _slicing() -> None:
         op("StridedSlice", np.float32(1), [0], [1], [1], error="scalar input"),
         op("StridedSlice", x, [0], [1, 2], [1], error="equal|1D"),
         op("StridedSlice", x, np.array([1], I64), np.array([2], I64), np.array([1], I64)),
-        op("StridedSliceGrad", [3], [0], [2], [1], normal(1), error="shape of dy was \\[1\\] instead of \\[2\\]"),
+        op(
+            "StridedSliceGrad",
+            [3],
+            [0],
+            [2],
+            [1],
+            normal(1),
+            error="shape of dy was \\[1\\] instead of \\[2\\]",
+        ),
         op("StridedSliceAssign", normal(3, 2), [0], [2], [1], normal(2, 2, seed=1)),
-        op("StridedSliceAssign", normal(3, 2), [1], [2], [1], normal(2, seed=1), shrink_axis_mask=1),
+        op(
+            "StridedSliceAssign", normal(3, 2), [1], [2], [1], normal(2, seed=1), shrink_axis_mask=1
+        ),
         op("TensorStridedSliceUpdate", normal(3, 2), [0], [3], [2], normal(2, 2, seed=1)),
     )
 
 
-def _part(x, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0):  # type: ignore[no-untyped-def]
+def _part(
+    x,
+    begin,
+    end,
+    strides,
+    begin_mask=0,
+    end_mask=0,
+    ellipsis_mask=0,
+    new_axis_mask=0,
+    shrink_axis_mask=0,
+):  # type: ignore[no-untyped-def]
     """What NumPy takes with the same index."""
     index: list[object] = []
     for i in range(len(begin)):
@@ -345,8 +389,17 @@ def _part(x, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new
 def _gathering() -> None:
     x = normal(3, 4, 2)
     _add(
-        sweep(ANY, "GatherV2", [[1, 2], [3, 4]], np.array([1, 0, 1], np.int32), np.array(0), fixed=(1, 2)),
-        sweep("float string", "Gather", [[1, 2], [3, 4]], np.array([1, 0, 1], np.int32), fixed=(1,)),
+        sweep(
+            ANY,
+            "GatherV2",
+            [[1, 2], [3, 4]],
+            np.array([1, 0, 1], np.int32),
+            np.array(0),
+            fixed=(1, 2),
+        ),
+        sweep(
+            "float string", "Gather", [[1, 2], [3, 4]], np.array([1, 0, 1], np.int32), fixed=(1,)
+        ),
         op("Gather", x, [[0, 1], [2, 0]]),
         op("Gather", x, 1),
         op("Gather", x, [0, 7], error="indices\\[1\\] = 7 is not in \\[0, 3\\)"),
@@ -374,16 +427,34 @@ def _gathering() -> None:
         op("GatherNd", x, np.array([[2, 3, 1]], I64)),
         op("GatherNd", x, np.zeros((2, 0), np.int32)),
         op("GatherNd", x, np.zeros((0, 2), np.int32)),
-        op("GatherNd", x, [[0, 5]], error="indices\\[0\\] = \\[0, 5\\] does not index into param shape \\[3,4,2\\]"),
+        op(
+            "GatherNd",
+            x,
+            [[0, 5]],
+            error="indices\\[0\\] = \\[0, 5\\] does not index into param shape \\[3,4,2\\]",
+        ),
         op("GatherNd", x, [[0, 5], [1, 1]], bad_indices_policy="IGNORE"),
         op("GatherNd", x, [[0, 0, 0, 0]], error="params"),
         op("GatherNd", x, 0, error="at least"),
         op("GatherNd", EMPTY, [[0]], error="params is empty"),
-        sweep(NUMBERS, "ScatterNd", np.array([[1], [3], [1]], np.int32), [1, 2, 3], np.array([5], np.int32), fixed=(0, 2)),
+        sweep(
+            NUMBERS,
+            "ScatterNd",
+            np.array([[1], [3], [1]], np.int32),
+            [1, 2, 3],
+            np.array([5], np.int32),
+            fixed=(0, 2),
+        ),
         op("ScatterNd", [[0], [2]], normal(2, 3), [4, 3]),
         op("ScatterNd", [[0, 1], [2, 2]], normal(2), [4, 3]),
         op("ScatterNd", np.array([[0, 1]], I64), normal(1), np.array([4, 3], I64)),
-        op("ScatterNd", [[0], [7]], normal(2), [5], error="indices\\[1\\] = \\[7\\] does not index into shape \\[5\\]"),
+        op(
+            "ScatterNd",
+            [[0], [7]],
+            normal(2),
+            [5],
+            error="indices\\[1\\] = \\[7\\] does not index into shape \\[5\\]",
+        ),
         op("ScatterNd", [[0], [7]], normal(2), [5], bad_indices_policy="IGNORE"),
         op("ScatterNd", [[0], [1]], normal(3), [5], error="must match dimensions|Dimensions"),
         op("ScatterNd", [[0], [1]], normal(2, 1), [5], error="must match dimensions|Dimensions"),
@@ -393,16 +464,43 @@ def _gathering() -> None:
     )
     for name in ("Update", "Add", "Sub", "Min", "Max"):
         _add(
-            sweep("float int32", f"TensorScatter{name}", [1, 5, 3, 2], np.array([[3], [1]], np.int32), [4, 2], fixed=(1,)),
+            sweep(
+                "float int32",
+                f"TensorScatter{name}",
+                [1, 5, 3, 2],
+                np.array([[3], [1]], np.int32),
+                [4, 2],
+                fixed=(1,),
+            ),
             op(f"TensorScatter{name}", normal(4, 2), [[3], [0]], normal(2, 2)),
             op(f"TensorScatter{name}", normal(4, 2), [[3, 1], [0, 0]], normal(2)),
         )
     _add(
         op("TensorScatterAdd", normal(4), [[1], [1], [1], [0]], normal(4, seed=1)),
         op("TensorScatterUpdate", ["a", "b"], [[1]], ["c"]),
-        op("TensorScatterUpdate", normal(3), [[0], [7]], normal(2), error="\\[7\\] does not index into shape \\[3\\]"),
-        op("TensorScatterUpdate", normal(3), [[0], [1]], normal(3), error="Outer dimensions|Dimensions"),
-        sweep(f"{NUMBERS} bool string", "OneHot", np.array([0, 2, -1, 5], np.int32), np.array(3), np.array(1), np.array(0), fixed=(0, 1)),
+        op(
+            "TensorScatterUpdate",
+            normal(3),
+            [[0], [7]],
+            normal(2),
+            error="\\[7\\] does not index into shape \\[3\\]",
+        ),
+        op(
+            "TensorScatterUpdate",
+            normal(3),
+            [[0], [1]],
+            normal(3),
+            error="Outer dimensions|Dimensions",
+        ),
+        sweep(
+            f"{NUMBERS} bool string",
+            "OneHot",
+            np.array([0, 2, -1, 5], np.int32),
+            np.array(3),
+            np.array(1),
+            np.array(0),
+            fixed=(0, 1),
+        ),
         *[op("OneHot", [[0, 2], [1, 1]], 3, 5.0, -1.0, axis=axis) for axis in (-1, 0, 1, 2)],
         *[op("OneHot", np.array([0, 1], kind), 3, 1.0, 0.0) for kind in (np.uint8, np.int8, I64)],
         op("OneHot", 1, 3, 1.0, 0.0),
@@ -415,14 +513,25 @@ def _gathering() -> None:
         op("Where", np.zeros((0, 2), bool)),
         op("Where", [float("nan"), 0.0, -0.0]),
         op("LowerBound", [[1.0, 2.0, 2.0, 3.0], [0.0, 1.0, 2.0, 3.0]], [[2.0, 0.0], [5.0, 1.5]]),
-        op("UpperBound", [[1.0, 2.0, 2.0, 3.0], [0.0, 1.0, 2.0, 3.0]], [[2.0, 0.0], [5.0, 1.5]], out_type="int64"),
+        op(
+            "UpperBound",
+            [[1.0, 2.0, 2.0, 3.0], [0.0, 1.0, 2.0, 3.0]],
+            [[2.0, 0.0], [5.0, 1.5]],
+            out_type="int64",
+        ),
     )
 
 
 def _padding() -> None:
     x = normal(2, 3)
     _add(
-        sweep(f"{NUMBERS} bool", "Pad", [[1, 2], [3, 4]], np.array([[1, 0], [0, 2]], np.int32), fixed=(1,)),
+        sweep(
+            f"{NUMBERS} bool",
+            "Pad",
+            [[1, 2], [3, 4]],
+            np.array([[1, 0], [0, 2]], np.int32),
+            fixed=(1,),
+        ),
         op("Pad", ["a"], [[1, 1]]),
         op("Pad", x, np.array([[1, 1], [2, 0]], I64)),
         op("Pad", x, [[0, 0], [0, 0]]),
@@ -430,12 +539,31 @@ def _padding() -> None:
         op("Pad", np.float32(2), np.zeros((0, 2), np.int32)),
         op("Pad", x, [[1, 1]], error="rank of inputs|rank"),
         op("Pad", x, [[1, -1], [0, 0]], error="non-negative"),
-        sweep("float int32 string", "PadV2", [1, 2], np.array([[1, 1]], np.int32), np.array(9), fixed=(1,)),
+        sweep(
+            "float int32 string",
+            "PadV2",
+            [1, 2],
+            np.array([[1, 1]], np.int32),
+            np.array(9),
+            fixed=(1,),
+        ),
         *[op("MirrorPad", x, [[1, 1], [2, 1]], mode=mode) for mode in ("REFLECT", "SYMMETRIC")],
         op("MirrorPad", x, [[2, 0], [0, 3]], mode="SYMMETRIC"),
         op("MirrorPad", ["a", "b"], [[1, 1]], mode="REFLECT"),
-        op("MirrorPad", x, [[2, 0], [0, 0]], mode="REFLECT", error="less than the dimension size: 2, 0"),
-        op("MirrorPad", x, [[3, 0], [0, 0]], mode="SYMMETRIC", error="no greater than the dimension"),
+        op(
+            "MirrorPad",
+            x,
+            [[2, 0], [0, 0]],
+            mode="REFLECT",
+            error="less than the dimension size: 2, 0",
+        ),
+        op(
+            "MirrorPad",
+            x,
+            [[3, 0], [0, 0]],
+            mode="SYMMETRIC",
+            error="no greater than the dimension",
+        ),
         op("MirrorPadGrad", normal(4, 6), [[1, 1], [2, 1]], mode="REFLECT"),
         op("MirrorPadGrad", normal(4, 6), [[1, 1], [2, 1]], mode="SYMMETRIC"),
     )
@@ -443,11 +571,21 @@ def _padding() -> None:
 
 def _spaces() -> None:
     _add(
-        sweep("float int32 uint8 half", "DepthToSpace", np.arange(16).reshape(1, 2, 2, 4), block_size=2),
+        sweep(
+            "float int32 uint8 half",
+            "DepthToSpace",
+            np.arange(16).reshape(1, 2, 2, 4),
+            block_size=2,
+        ),
         op("DepthToSpace", normal(2, 1, 2, 18), block_size=3),
         op("DepthToSpace", normal(1, 1, 2, 6), block_size=2, error="divisible by:? 4"),
         op("DepthToSpace", normal(2, 3), block_size=2, error="rank"),
-        sweep("float int32 uint8 half", "SpaceToDepth", np.arange(16).reshape(1, 4, 4, 1), block_size=2),
+        sweep(
+            "float int32 uint8 half",
+            "SpaceToDepth",
+            np.arange(16).reshape(1, 4, 4, 1),
+            block_size=2,
+        ),
         op("SpaceToDepth", normal(2, 3, 6, 2), block_size=3),
         op("SpaceToDepth", normal(1, 1, 2, 6), block_size=2, error="divisible"),
         op("SpaceToBatchND", normal(1, 4, 6, 2), [2, 3], [[0, 0], [0, 0]]),

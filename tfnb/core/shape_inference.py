@@ -95,7 +95,14 @@ class InferenceContext:
         return None if self._constant_value is None else self._constant_value(index)
 
     def constant_value_as_shape(self, index: int) -> TensorShape:
-        """An input's value read as a shape, with what is known of it."""
+        """An input's value read as a shape, with what is known of it.
+
+        Raises:
+          ValueError: the input has more than one dimension, or a size below -1.
+        """
+        dims = self.inputs[index].dim_values
+        if dims is not None and len(dims) > 1:
+            raise ValueError(f"Shape must be rank 1 but is rank {len(dims)}")
         if self._constant_as_shape is not None:
             return self._constant_as_shape(index)
         value = self.constant_value(index)
@@ -106,7 +113,7 @@ class InferenceContext:
             return UNKNOWN_SHAPE
         if value.ndim == 0:
             return UNKNOWN_SHAPE
-        return TensorShape([None if size < 0 else int(size) for size in value])
+        return shape_of_sizes(value.tolist())
 
     def input_handle_data(self, index: int) -> type_of_handle_data | None:
         """(dtype, shape) of what a resource or variant input refers to, or None."""
@@ -138,6 +145,18 @@ class InferenceContext:
         if dims is not None and len(dims) > rank:
             raise ValueError(f"Shape must be at most rank {rank} but is rank {len(dims)}")
         return shape
+
+
+def shape_of_sizes(sizes: Sequence[int]) -> TensorShape:
+    """The shape with these sizes; -1 is unknown.
+
+    Raises:
+      ValueError: a size is below -1.
+    """
+    for size in sizes:
+        if size < -1:
+            raise ValueError(f"Invalid value in tensor used for shape: {size}")
+    return TensorShape([None if size < 0 else size for size in sizes])
 
 
 def require_rank(shape: TensorShape, rank: int) -> TensorShape:

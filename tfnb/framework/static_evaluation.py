@@ -14,6 +14,7 @@ import numpy as np
 
 from tfnb.core import dtypes
 from tfnb.core.op_kernel import create_kernel
+from tfnb.core.shape_inference import shape_of_sizes
 from tfnb.core.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ def constant_as_shape(tensor: Tensor, depth: int = 0) -> TensorShape:
             return found
     value = evaluate_constant(tensor)
     if value is not None and value.ndim == 1:
-        return TensorShape([None if size < 0 else int(size) for size in value.tolist()])
+        return shape_of_sizes(value.tolist())
     if dims is not None and len(dims) == 1 and dims[0] is not None:
         return TensorShape([None] * dims[0])
     return UNKNOWN_SHAPE

@@ -1,0 +1,492 @@
+"""Where graphs begin: Const, Placeholder, Fill, and what makes tensors of zeros and ones."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import dtypes, errors
+from tfnb.core.attr_value import TensorAttr
+from tfnb.core.node_text import shape_text, type_word
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import InferenceContext, merge_shapes, unchanged_shape
+from tfnb.core.tensor_shape import Dimension, TensorShape
+from tfnb.core.tensor_util import convert_to_ndarray
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.scopes import name_scope
+from tfnb.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+
+EXPORTS = {
+    "tf": [
+        "constant",
+        "placeholder",
+        "placeholder_with_default",
+        "zeros",
+        "ones",
+        "zeros_like",
+        "ones_like",
+        "fill",
+        "guarantee_const",
+    ],
+}
+
+# The largest tensor of equal elements that is a constant and not a Fill.
+_SMALL = 1000
+
+# -------------------------------------------------------------------------------------------- Const
+
+
+def _const_shape(c: InferenceContext) -> TensorShape:
+    value = c.attrs["value"]
+    return value.shape if isinstance(value, TensorAttr) else TensorShape(value.shape)
+
+
+@register_op("Const", "-> output: dtype", "value: tensor", "dtype: type", shape=_const_shape)
+def const(xp: Any, *, value: Any) -> Any:
+    """A tensor whose value is written in the graph."""
+    return value
+
+
+@const.kernel("GPU")
+def _(ctx: Any, *, value: Any) -> Any:
+    state = ctx.kernel_state
+    if "value" not in state:
+        state["value"] = value if value.dtype == object else ctx.xp.asarray(value)
+    return state["value"]
+
+
+const.not_differentiable()
+
+
+@register_op(
+    "HostConst",
+    "-> output: dtype",
+    "value: tensor",
+    "dtype: type",
+    shape=_const_shape,
+    host_memory=("output",),
+)
+def host_const(xp: Any, *, value: Any) -> Any:
+    """A constant that stays in host memory."""
+    return value
+
+
+@register_op(
+    "ImmutableConst",
+    "-> tensor: dtype",
+    "dtype: type",
+    "shape: shape",
+    "memory_region_name: string",
+    shape=lambda c: c.attr("shape"),
+    devices=("CPU",),
+)
+def immutable_const(xp: Any, *, dtype: DType, shape: TensorShape, memory_region_name: str) -> Any:
+    """A tensor that is mapped from a file."""
+    from tfnb.core import file_system
+
+    if dtype is dtypes.string:
+        raise errors.unimplemented(
+            f"Sorry, DT_STRING is not currently supported for ImmutableConstOp."
+            f" Region: {memory_region_name}"
+        )
+    count = shape.num_elements() or 0
+    with file_system.translating_errors(memory_region_name):
+        region = np.memmap(file_system.local_path(memory_region_name), np.uint8, "r")
+    if region.size < count * dtype.size:
+        raise errors.invalid_argument(
+            f"Region {memory_region_name} has {region.size} bytes, {count * dtype.size} are needed."
+        )
+    value = np.asarray(region[: count * dtype.size]).view(dtype.numpy_dtype)
+    return value.reshape([size or 0 for size in shape.as_list()])
+
+
+def constant_v1(
+    value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    name: str | None = "Const",
+    verify_shape: bool = False,
+) -> Tensor:
+    """A tensor with a fixed value.
+
+    Args:
+      value: a number, string, array, or nested lists of these.
+      dtype: the type; without one the value decides.
+      shape: a shape that may have more elements than the value: its last element is repeated.
+      name: the name of the op.
+      verify_shape: whether a value of another shape is refused.
+    """
+    return _make_constant(value, dtype, shape, name, verify_shape, allow_broadcast=False)
+
+
+def constant(
+    value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    name: str | None = "Const",
+    verify_shape: bool = False,
+) -> Tensor:
+    """A tensor with a fixed value; see :func:`constant_v1`."""
+    return _make_constant(value, dtype, shape, name, verify_shape, allow_broadcast=False)
+
+
+def constant_v2(
+    value: Any, dtype: Any = None, shape: Any = None, name: str | None = "Const"
+) -> Tensor:
+    """A tensor with a fixed value; only a scalar is repeated to a larger shape."""
+    return _make_constant(value, dtype, shape, name, False, allow_broadcast=True)
+
+
+def _make_constant(
+    value: Any, dtype: Any, shape: Any, name: str | None, verify: bool, *, allow_broadcast: bool
+) -> Tensor:
+    wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+    array = convert_to_ndarray(value, wanted)
+    if isinstance(value, np.ndarray) and np.may_share_memory(array, value):
+        array = array.copy()
+    if shape is not None:
+        array = _with_shape(array, shape, verify, allow_broadcast)
+    if wanted is None:
+        wanted = dtypes.as_dtype(value.dtype if isinstance(value, np.ndarray) else array.dtype)
+    attr = TensorAttr.from_value(array, wanted)
+    graph = get_default_graph()
+    attrs = {"value": attr, "dtype": attr.dtype}
+    return graph._create_op_internal("Const", [], [attr.dtype], name=name, attrs=attrs).outputs[0]
+
+
+def _with_shape(array: Any, shape: Any, verify: bool, allow_broadcast: bool) -> Any:
+    known: Any = shape.as_list() if isinstance(shape, TensorShape) else shape
+    if isinstance(known, (int, np.integer, Dimension)):
+        known = [known]
+    sizes = tuple([int(size) for size in known])
+    count = math.prod(sizes)
+    if array.shape == sizes:
+        return array
+    if verify or (allow_broadcast and array.shape not in ((), (1,)) and array.size != count):
+        raise TypeError(f"Expected Tensor's shape: {sizes}, but got {array.shape}.")
+    if array.size == count:
+        return array.reshape(sizes)
+    if array.size > count:
+        if count == 0:
+            return np.empty(sizes, array.dtype)
+        raise ValueError(
+            f"Too many elements provided. Takes at most {count:d}, but got {array.size:d}."
+        )
+    if array.size == 0:
+        return np.zeros(sizes, array.dtype)
+    flat = array.ravel()
+    return np.concatenate([flat, np.repeat(flat[-1:], count - flat.size)]).reshape(sizes)
+
+
+# ------------------------------------------------------------------------------------- placeholders
+
+
+def _refuse_unfed(ctx: Any, dtype: DType, shape: TensorShape) -> Any:
+    text = (
+        f"You must feed a value for placeholder tensor '{ctx.node_name}' with dtype "
+        f"{type_word(dtype)}"
+    )
+    if shape.dim_values:
+        text += f" and shape {shape_text(shape)}"
+    raise errors.invalid_argument(text)
+
+
+def _placeholder_shape(c: InferenceContext) -> TensorShape:
+    shape: TensorShape = c.attr("shape")
+    # Before version 24 an empty shape was how writers said that they knew none.
+    if shape.dim_values == () and c.graph_def_version < 24:
+        return TensorShape(None)
+    return shape
+
+
+@register_op(
+    "Placeholder",
+    "-> output: dtype",
+    "dtype: type",
+    "shape: shape = { unknown_rank: true }",
+    shape=_placeholder_shape,
+)
+def placeholder_op(ctx: Any, *, dtype: DType, shape: TensorShape) -> Any:
+    """A tensor that every run must feed."""
+    return _refuse_unfed(ctx, dtype, shape)
+
+
+@register_op(
+    "PlaceholderV2",
+    "-> output: dtype",
+    "dtype: type",
+    "shape: shape",
+    shape=_placeholder_shape,
+    deprecated=(23, "Placeholder now behaves the same as PlaceholderV2."),
+)
+def placeholder_v2(ctx: Any, *, dtype: DType, shape: TensorShape) -> Any:
+    """A tensor that every run must feed; an older form."""
+    return _refuse_unfed(ctx, dtype, shape)
+
+
+placeholder_op.not_differentiable()
+placeholder_v2.not_differentiable()
+
+
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+    """A tensor that every run must feed.
+
+    Args:
+      dtype: the type of what is fed.
+      shape: its shape, as far as known; None allows every shape.
+      name: the name of the op.
+    """
+    shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
+    found: Tensor = placeholder_op(dtype=dtypes.as_dtype(dtype), shape=shape, name=name)
+    return found
+
+
+def _placeholder_with_default_shape(c: InferenceContext) -> TensorShape:
+    # What is fed may differ from the default, so only the attribute counts.
+    shape: TensorShape = c.attr("shape")
+    try:
+        merge_shapes(c.inputs[0], shape)
+    except ValueError:
+        raise ValueError(
+            f"Shape of the default {shape_text(c.inputs[0])} does not fit {shape_text(shape)}"
+        ) from None
+    return shape
+
+
+@register_op(
+    "PlaceholderWithDefault",
+    "input: dtype -> output: dtype",
+    "dtype: type",
+    "shape: shape",
+    shape=_placeholder_with_default_shape,
+)
+def placeholder_with_default_op(xp: Any, input: Any) -> Any:
+    """The input, unless a run feeds another value."""
+    return input
+
+
+@placeholder_with_default_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad
+
+
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    """A tensor that is ``input`` unless a run feeds it.
+
+    Args:
+      input: the value without a feed.
+      shape: the shape of what may be fed; None allows every shape.
+      name: the name of the op.
+    """
+    shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
+    found: Tensor = placeholder_with_default_op(input, shape=shape, name=name)
+    return found
+
+
+# --------------------------------------------------------------------------------------------- Fill
+
+
+def _fill_shape(c: InferenceContext) -> TensorShape:
+    c.with_rank(0, 1)
+    c.with_rank(1, 0)
+    sizes = c.constant_value(0)
+    if sizes is not None and sizes.size and sizes.min() < 0:
+        raise ValueError(f"Fill dimensions must be >= 0: Dimension {sizes.min()} must be >= 0")
+    return c.constant_value_as_shape(0)
+
+
+@register_op(
+    "Fill",
+    "dims: index_type, value: T -> output: T",
+    "T: type",
+    "index_type: {int32, int64} = DT_INT32",
+    shape=_fill_shape,
+    host_memory=("dims",),
+)
+def fill_op(xp: Any, dims: Any, value: Any) -> Any:
+    """A tensor of equal elements."""
+    if dims.ndim > 1 or (dims.ndim == 0 and dims.size != 1):
+        raise errors.invalid_argument(
+            f"dims must represent a vector, got shape {shape_text(TensorShape(dims.shape))}"
+        )
+    if value.size != 1 or value.ndim > 1:
+        raise errors.invalid_argument(
+            f"value must represent a scalar, got shape {shape_text(TensorShape(value.shape))}"
+        )
+    sizes = dims.reshape(-1).tolist()
+    for size in sizes:
+        if size < 0:
+            raise errors.invalid_argument(f"Dimension {size} must be >= 0")
+    if isinstance(value, np.generic):
+        return np.full(sizes, value, value.dtype)
+    one = value.reshape(())
+    out = xp.empty(sizes, value.dtype)
+    out[...] = one
+    return out
+
+
+@fill_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    from tfnb.ops import math_ops
+
+    return None, math_ops.reduce_sum(grad)
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+    """A tensor of the shape ``dims`` whose elements are all ``value``."""
+    found: Tensor = fill_op(dims, value, name=name)
+    return found
+
+
+@register_op("ZerosLike", "x: T -> y: T", "T: type", shape=unchanged_shape)
+def zeros_like_op(xp: Any, x: Any) -> Any:
+    """Zeros of the same shape and type."""
+    if x.dtype == object:
+        return _zero_strings(x)
+    return xp.zeros(x.shape, x.dtype)
+
+
+def _zero_strings(x: Any) -> Any:
+    out = np.empty(x.shape, object)
+    out[...] = b""
+    return out
+
+
+zeros_like_op.not_differentiable()
+
+
+@register_op(
+    "OnesLike",
+    "x: T -> y: T",
+    "T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64, "
+    "complex64, complex128, bool}",
+    shape=unchanged_shape,
+)
+def ones_like_op(xp: Any, x: Any) -> Any:
+    """Ones of the same shape and type."""
+    return xp.ones(x.shape, x.dtype)
+
+
+ones_like_op.not_differentiable()
+
+
+def _empty_shape(c: InferenceContext) -> TensorShape:
+    return c.constant_value_as_shape(0)
+
+
+@register_op(
+    "Empty",
+    "shape: int32 -> output: dtype",
+    "dtype: type",
+    "init: bool = false",
+    shape=_empty_shape,
+    stateful=True,
+    host_memory=("shape",),
+)
+def empty_op(xp: Any, shape: Any, *, dtype: DType) -> Any:
+    """A tensor whose contents nobody has chosen yet; here they are zeros."""
+    if shape.ndim != 1:
+        raise errors.invalid_argument(
+            f"shape must be a vector of int32, got shape {shape_text(TensorShape(shape.shape))}"
+        )
+    for size in shape.tolist():
+        if size < 0:
+            raise errors.invalid_argument(f"Dimension {size} must be >= 0")
+    if dtype is dtypes.string:
+        return _zero_strings(np.empty(shape.tolist(), object))
+    return xp.zeros(shape.tolist(), dtype.numpy_dtype)
+
+
+def _full(value: int, shape: Any, dtype: Any, name: str | None, scope: str) -> Tensor:
+    dtype = dtypes.as_dtype(dtype).base_dtype
+    with name_scope(name, scope, [shape]) as name:
+        element: Any = value
+        if dtype is dtypes.bool:
+            element = bool(value)
+        elif dtype is dtypes.string:
+            element = "" if value == 0 else str(value)
+        if not isinstance(shape, Tensor):
+            sizes = _known_sizes(shape)
+            if sizes is not None and math.prod(sizes) < _SMALL:
+                return constant(element, shape=sizes, dtype=dtype, name=name)
+            if sizes is not None:
+                shape = convert_to_tensor(TensorShape(sizes))
+            else:
+                shape = convert_to_tensor(shape, dtype=dtypes.int32)
+        if not shape._shape_tuple():
+            from tfnb.ops.shape_ops import reshape
+
+            shape = reshape(shape, [-1])
+        return fill(shape, constant(element, dtype=dtype), name=name)
+
+
+def _known_sizes(shape: Any) -> list[int] | None:
+    try:
+        sizes = TensorShape(shape).as_list()
+    except (TypeError, ValueError):
+        return None
+    return None if None in sizes else sizes  # type: ignore[return-value]
+
+
+def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+    """Zeros, or empty strings, or False, in a tensor of this shape."""
+    return _full(0, shape, dtype, name, "zeros")
+
+
+def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+    """Ones, or True, in a tensor of this shape."""
+    return _full(1, shape, dtype, name, "ones")
+
+
+def zeros_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Zeros with the shape of a tensor.
+
+    Args:
+      tensor: whose shape and, without ``dtype``, type is taken.
+      dtype: another type.
+      name: the name of the op.
+      optimize: whether a shape that is known gives a constant.
+    """
+    from tfnb.ops.shape_ops import shape_internal
+
+    with name_scope(name, "zeros_like", [tensor]) as name:
+        tensor = convert_to_tensor(tensor, name="tensor")
+        dtype = None if dtype is None else dtypes.as_dtype(dtype)
+        wanted = tensor.dtype.base_dtype if dtype is None else dtype.base_dtype
+        if optimize and tensor.shape.is_fully_defined() and wanted is not dtypes.variant:
+            return zeros(tensor.shape, dtype=wanted, name=name)
+        if wanted is not tensor.dtype.base_dtype and wanted is not dtypes.variant:
+            return zeros(shape_internal(tensor, optimize=optimize), dtype=wanted, name=name)
+        found: Tensor = zeros_like_op(tensor, name=name)
+        return found
+
+
+def ones_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Ones with the shape of a tensor; arguments as in :func:`zeros_like`."""
+    from tfnb.ops.shape_ops import shape_internal
+
+    with name_scope(name, "ones_like", [tensor]) as name:
+        tensor = convert_to_tensor(tensor, name="tensor")
+        size = shape_internal(tensor, optimize=optimize)
+        wanted = tensor.dtype.base_dtype if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        out = ones(size, dtype=wanted, name=name)
+        out.set_shape(tensor.shape)
+        return out
+
+
+@register_op(
+    "GuaranteeConst", "input: T -> output: T", "T: type", shape=unchanged_shape, stateful=True
+)
+def guarantee_const(xp: Any, input: Any) -> Any:
+    """The input, with the promise that it is the same in every run."""
+    return input
