@@ -198,10 +198,12 @@ class OpPlan:
             if arg.type_attr and position < len(inputs) and count:
                 attrs.setdefault(arg.type_attr, inputs[position].dtype.base_dtype)
             position += count
+        for name, value in attrs.items():
+            if name in declared:
+                node_validation.check_allowed(self.op_def, node_name, declared[name], value)
         node_validation.check_required(self.op_def, node_name, attrs)
         for attr_def in self.op_def.attrs:
-            value = attrs.setdefault(attr_def.name, attr_def.default)
-            node_validation.check_allowed(self.op_def, node_name, attr_def, value)
+            attrs.setdefault(attr_def.name, attr_def.default)
         node_validation.check_list_lengths(self.op_def, node_name, attrs)
         return attrs
 
