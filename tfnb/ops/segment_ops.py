@@ -1,0 +1,836 @@
+"""Reductions over segments: rows whose ids are equal are summed, averaged, multiplied, or compared.
+
+Sorted segments (``SegmentSum``) are runs of rows; unsorted ones take ids in any order and drop negative ones; sparse
+ones first pick rows by ``indices``. Corresponds to TensorFlow's ``segment_reduction_ops*.cc``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import dtypes, errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_shapes
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.indexed_slices import IndexedSlices
+from tfnb.framework.scopes import name_scope
+from tfnb.ops import array_ops
+from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.cast_ops import cast
+from tfnb.ops.cwise_binary_ops import equal, greater, greater_equal, logical_and, maximum
+from tfnb.ops.cwise_unary_ops import sqrt_op
+from tfnb.ops.scatter_kernels import scatter_rows
+
+EXPORTS = {
+    "tf": [
+        "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
+        "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum",
+        "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
+        "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum",
+    ],
+    "math": [
+        "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
+        "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
+        "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum",
+    ],
+    "sparse": [
+        "segment_mean:sparse_segment_mean", "segment_sqrt_n:sparse_segment_sqrt_n",
+        "segment_sum:sparse_segment_sum",
+    ],
+}  # fmt: skip
+
+
+def _widened(x: Any) -> Any:
+    return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
+
+
+# ----------------------------------------------------------------------------------- sorted segments
+
+_SORTED = ("T: numbertype", "Tindices: {int32, int64}")
+_SORTED_REAL = ("T: realnumbertype", "Tindices: {int32, int64}")
+
+
+def _segment_shape(c: InferenceContext) -> TensorShape:
+    dims = c.with_rank_at_least(0, 1).dim_values
+    c.with_rank(1, 1)
+    return UNKNOWN_SHAPE if dims is None else TensorShape([None, *dims[1:]])
+
+
+def _runs(xp: Any, segment_ids: Any) -> tuple[Any, Any]:
+    """Where each run of equal ids starts, and its id."""
+    if segment_ids.size == 0:
+        return segment_ids[:0], segment_ids[:0]
+    steps = segment_ids[1:] - segment_ids[:-1]
+    if (steps < 0).any():
+        raise errors.invalid_argument("segment ids are not increasing")
+    if int(segment_ids[0]) < 0:
+        raise errors.invalid_argument("segment ids must be >= 0")
+    starts = xp.concatenate([xp.zeros(1, np.int64), xp.nonzero(steps)[0] + 1])
+    return starts, segment_ids[starts]
+
+
+def _reduce_runs(
+    xp: Any, function: Any, data: Any, segment_ids: Any, empty: Any, rows: int | None = None
+) -> tuple[Any, Any, Any]:
+    """(one row per id up to the last, starts of the runs, their ids); ids that do not come get `empty`."""
+    starts, ids = _runs(xp, segment_ids)
+    if rows is None:
+        rows = int(ids[-1]) + 1 if ids.size else 0
+    elif ids.size and int(ids[-1]) >= rows:
+        raise errors.invalid_argument("segment ids must be < num_segments")
+    out = xp.full((rows, *data.shape[1:]), empty, data.dtype)
+    if ids.size and data.size:
+        if xp is np:
+            out[ids] = function.reduceat(data, starts, axis=0, dtype=data.dtype)
+        else:
+            names = {np.add: "add", np.multiply: "mul", np.minimum: "min", np.maximum: "max"}
+            out[ids] = data[starts]
+            rest = xp.ones(len(data), bool)
+            rest[starts] = False
+            scatter_rows(xp, out, segment_ids[rest], data[rest], names[function])
+    return out, starts, ids
+
+
+def _check_segments(data: Any, segment_ids: Any) -> None:
+    if segment_ids.ndim != 1:
+        raise errors.invalid_argument("segment_ids should be a vector.")
+    if data.ndim < 1:
+        raise errors.invalid_argument("Shape must be at least rank 1 but is rank 0")
+    if data.shape[0] != segment_ids.shape[0]:
+        raise errors.invalid_argument(
+            "segment_ids should be the same size as dimension 0 of input."
+        )
+
+
+def _segment(xp: Any, function: Any, data: Any, segment_ids: Any, empty: Any) -> Any:
+    _check_segments(data, segment_ids)
+    out, _, _ = _reduce_runs(xp, function, _widened(data), segment_ids, empty)
+    return out.astype(data.dtype, copy=False)
+
+
+@register_op(
+    "SegmentSum", "data: T, segment_ids: Tindices -> output: T", *_SORTED, shape=_segment_shape
+)
+def segment_sum(xp: Any, data: Any, segment_ids: Any) -> Any:
+    """The sum of the rows of each segment."""
+    return _segment(xp, np.add, data, segment_ids, 0)
+
+
+@segment_sum.gradient
+def _(op: Any, grad: Any) -> Any:
+    return array_ops.gather(grad, op.inputs[1]), None
+
+
+@register_op(
+    "SegmentMean", "data: T, segment_ids: Tindices -> output: T", *_SORTED, shape=_segment_shape
+)
+def segment_mean(xp: Any, data: Any, segment_ids: Any) -> Any:
+    """The mean of the rows of each segment."""
+    _check_segments(data, segment_ids)
+    out, starts, ids = _reduce_runs(xp, np.add, _widened(data), segment_ids, 0)
+    counts = _run_lengths(xp, starts, len(segment_ids), out)
+    if out.dtype.kind in "iu":
+        out[ids] = _cut_quotient(out[ids], counts)
+    else:
+        out[ids] /= counts
+    return out.astype(data.dtype, copy=False)
+
+
+def _run_lengths(xp: Any, starts: Any, total: int, like: Any) -> Any:
+    """How many rows each run has, in the dtype of `like` and ready to broadcast against rows."""
+    ends = xp.concatenate([starts[1:], xp.full(min(len(starts), 1), total)])
+    return (ends - starts).astype(like.dtype).reshape((-1,) + (1,) * (like.ndim - 1))
+
+
+def _cut_quotient(total: Any, count: Any) -> Any:
+    quotient = abs(total) // count
+    negative = total < 0
+    quotient[negative] = -quotient[negative]
+    return quotient
+
+
+@segment_mean.gradient
+def _(op: Any, grad: Any) -> Any:
+    data, segment_ids = op.inputs
+    shape = array_ops.shape(segment_ids)
+    others = array_ops.ones(array_ops.expand_dims(array_ops.rank(data) - 1, 0), dtype=dtypes.int32)
+    ones = array_ops.ones(array_ops.concat([shape, others], 0), dtype=grad.dtype)
+    scaled = grad / segment_sum(ones, segment_ids)
+    return array_ops.gather(scaled, segment_ids), None
+
+
+@register_op(
+    "SegmentProd", "data: T, segment_ids: Tindices -> output: T", *_SORTED, shape=_segment_shape
+)
+def segment_prod(xp: Any, data: Any, segment_ids: Any) -> Any:
+    """The product of the rows of each segment."""
+    return _segment(xp, np.multiply, data, segment_ids, 1)
+
+
+@segment_prod.gradient
+def _(op: Any, grad: Any) -> Any:
+    data, segment_ids = op.inputs
+    return _gradient_of_product(
+        data,
+        op.outputs[0],
+        grad,
+        total=lambda x: segment_sum(x, segment_ids),
+        product=lambda x: segment_prod(x, segment_ids),
+        spread=lambda x: array_ops.gather(x, segment_ids),
+        spread_grad=lambda x: array_ops.gather(x, segment_ids),
+    ), None
+
+
+def _gradient_of_product(
+    data: Any, output: Any, grad: Any, *, total: Any, product: Any, spread: Any, spread_grad: Any
+) -> Any:
+    """The product of all the others: the product over an element; one zero and many zeros are cases apart."""
+    is_zero = equal(data, cast(0, data.dtype))
+    zeros_found = total(cast(is_zero, dtypes.int32))
+    # Two zeros in a segment leave nothing.
+    grad = array_ops.where_v2(greater(zeros_found, 1), array_ops.zeros_like(grad), grad)
+    without_zeros = array_ops.where_v2(is_zero, array_ops.ones_like(data), data)
+    others = array_ops.where_v2(
+        is_zero, spread(product(without_zeros)), spread(output) / without_zeros
+    )
+    return spread_grad(grad) * others
+
+
+@register_op(
+    "SegmentMin", "data: T, segment_ids: Tindices -> output: T", *_SORTED_REAL, shape=_segment_shape
+)
+def segment_min(xp: Any, data: Any, segment_ids: Any) -> Any:
+    """The smallest elements of the rows of each segment."""
+    _check_segments(data, segment_ids)
+    return _reduce_runs(xp, np.minimum, data, segment_ids, 0)[0]
+
+
+@segment_min.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _gradient_of_extremes(op, grad)
+
+
+@register_op(
+    "SegmentMax", "data: T, segment_ids: Tindices -> output: T", *_SORTED_REAL, shape=_segment_shape
+)
+def segment_max(xp: Any, data: Any, segment_ids: Any) -> Any:
+    """The largest elements of the rows of each segment."""
+    _check_segments(data, segment_ids)
+    return _reduce_runs(xp, np.maximum, data, segment_ids, 0)[0]
+
+
+@segment_max.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _gradient_of_extremes(op, grad)
+
+
+def _gradient_of_extremes(op: Any, grad: Any) -> Any:
+    # Equal extremes of a segment share its gradient.
+    data, segment_ids = op.inputs
+    chosen = equal(data, array_ops.gather(op.outputs[0], segment_ids))
+    count = segment_sum(cast(chosen, grad.dtype), segment_ids)
+    spread = array_ops.gather(grad / count, segment_ids)
+    return array_ops.where_v2(chosen, spread, array_ops.zeros_like(data)), None
+
+
+# --------------------------------------------------------------------------------- unsorted segments
+
+
+def _unsorted_shape(c: InferenceContext) -> TensorShape:
+    c.with_rank(2, 0)
+    value = c.constant_value(2)
+    rows = None if value is None else int(value)
+    if rows is not None and rows < 0:
+        raise ValueError(f"Dimension size, given by scalar input 2, must be non-negative but is {rows}")
+    data, ids = c.inputs[0].dim_values, c.inputs[1].dim_values
+    if ids is None or data is None:
+        return UNKNOWN_SHAPE
+    if len(data) < len(ids):
+        raise ValueError(f"Shape must be at least rank {len(ids)} but is rank {len(data)}")
+    merge_shapes(TensorShape(data[: len(ids)]), TensorShape(ids))
+    return TensorShape([rows, *data[len(ids) :]])
+
+
+_UNSORTED = "data: T, segment_ids: Tindices, num_segments: Tnumsegments -> output: T"
+_UNSORTED_INDEX = ("Tindices: {int32, int64}", "Tnumsegments: {int32, int64} = DT_INT32")
+
+
+def _unsorted(
+    xp: Any, operation: str, data: Any, segment_ids: Any, num_segments: Any, empty: Any
+) -> Any:
+    if num_segments.ndim:
+        raise errors.invalid_argument(
+            f"num_segments should be a scalar, not shape {shape_text(num_segments.shape)}"
+        )
+    rank = segment_ids.ndim
+    if data.shape[:rank] != segment_ids.shape:
+        raise errors.invalid_argument(
+            f"data.shape = {shape_text(data.shape)} does not start with segment_ids.shape = "
+            f"{shape_text(segment_ids.shape)}"
+        )
+    rows = int(num_segments)
+    if rows < 0:
+        raise errors.invalid_argument(
+            f"Input num_segments == {rows} must not be negative."
+        )
+    ids = segment_ids.reshape(-1)
+    wide = _widened(data)
+    values = wide.reshape(ids.size, *data.shape[rank:])
+    if ids.size and int(ids.max()) >= rows:
+        at = int(xp.argmax(ids >= rows))
+        place = ", ".join(map(str, np.unravel_index(at, segment_ids.shape)))
+        raise errors.invalid_argument(
+            f"segment_ids[{place}] = {int(ids[at])} is out of range [0, {rows})"
+            if rank
+            else f"segment_ids = {int(ids[at])} is out of range [0, {rows})"
+        )
+    kept = ids >= 0
+    if not kept.all():
+        ids, values = ids[kept], values[kept]
+    out = xp.full((rows, *data.shape[rank:]), empty, wide.dtype)
+    scatter_rows(xp, out, ids, values, operation)
+    return out.astype(data.dtype, copy=False)
+
+
+@register_op(
+    "UnsortedSegmentSum",
+    _UNSORTED,
+    "T: numbertype",
+    "Tindices: {int16, int32, int64}",
+    _UNSORTED_INDEX[1],
+    shape=_unsorted_shape,
+    host_memory=("num_segments",),
+)
+def unsorted_segment_sum(xp: Any, data: Any, segment_ids: Any, num_segments: Any) -> Any:
+    """The sum of the rows of each segment; 0 where there is none."""
+    return _unsorted(xp, "add", data, segment_ids, num_segments, 0)
+
+
+@unsorted_segment_sum.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _gather_drop_negatives(grad, op.inputs[1])[0], None, None
+
+
+def _gather_drop_negatives(
+    params: Any, ids: Any, clipped: Any = None, is_positive: Any = None
+) -> tuple[Any, Any, Any]:
+    """Rows of `params` by id, zeros for negative ids; the ids cut at 0; which were not negative."""
+    if clipped is None:
+        clipped = maximum(ids, array_ops.zeros_like(ids))
+    gathered = array_ops.gather(params, clipped)
+    if is_positive is None:
+        is_positive = greater_equal(ids, 0)
+        shape = array_ops.shape(is_positive)
+        missing = array_ops.rank(gathered) - array_ops.rank(is_positive)
+        ones = array_ops.ones(array_ops.expand_dims(missing, 0), dtype=shape.dtype)
+        is_positive = array_ops.reshape(is_positive, array_ops.concat([shape, ones], 0))
+        is_positive = logical_and(is_positive, array_ops.ones_like(gathered, dtype=dtypes.bool))
+    zeros = array_ops.zeros_like(gathered)
+    return array_ops.where_v2(is_positive, gathered, zeros), clipped, is_positive
+
+
+@register_op(
+    "UnsortedSegmentProd",
+    _UNSORTED,
+    "T: numbertype",
+    *_UNSORTED_INDEX,
+    shape=_unsorted_shape,
+    host_memory=("num_segments",),
+)
+def unsorted_segment_prod(xp: Any, data: Any, segment_ids: Any, num_segments: Any) -> Any:
+    """The product of the rows of each segment; 1 where there is none."""
+    return _unsorted(xp, "mul", data, segment_ids, num_segments, 1)
+
+
+@unsorted_segment_prod.gradient
+def _(op: Any, grad: Any) -> Any:
+    data, segment_ids, num_segments = op.inputs
+    clipped = maximum(segment_ids, array_ops.zeros_like(segment_ids))
+    found = _gradient_of_product(
+        data,
+        op.outputs[0],
+        grad,
+        total=lambda x: unsorted_segment_sum(x, segment_ids, num_segments),
+        product=lambda x: unsorted_segment_prod(x, segment_ids, num_segments),
+        spread=lambda x: array_ops.gather(x, clipped),
+        spread_grad=lambda x: _gather_drop_negatives(x, segment_ids, clipped)[0],
+    )
+    return found, None, None
+
+
+def _bounds(dtype: Any) -> tuple[Any, Any]:
+    info = dtypes.as_dtype(dtype)
+    return info.min, info.max
+
+
+@register_op(
+    "UnsortedSegmentMax",
+    _UNSORTED,
+    "T: realnumbertype",
+    *_UNSORTED_INDEX,
+    shape=_unsorted_shape,
+    host_memory=("num_segments",),
+)
+def unsorted_segment_max(xp: Any, data: Any, segment_ids: Any, num_segments: Any) -> Any:
+    """The largest elements of the rows of each segment; the lowest number where there is none."""
+    return _unsorted(xp, "max", data, segment_ids, num_segments, _bounds(data.dtype)[0])
+
+
+@unsorted_segment_max.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _gradient_of_unsorted_extremes(op, grad)
+
+
+@register_op(
+    "UnsortedSegmentMin",
+    _UNSORTED,
+    "T: realnumbertype",
+    *_UNSORTED_INDEX,
+    shape=_unsorted_shape,
+    host_memory=("num_segments",),
+)
+def unsorted_segment_min(xp: Any, data: Any, segment_ids: Any, num_segments: Any) -> Any:
+    """The smallest elements of the rows of each segment; the highest number where there is none."""
+    return _unsorted(xp, "min", data, segment_ids, num_segments, _bounds(data.dtype)[1])
+
+
+@unsorted_segment_min.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _gradient_of_unsorted_extremes(op, grad)
+
+
+def _gradient_of_unsorted_extremes(op: Any, grad: Any) -> Any:
+    data, segment_ids, num_segments = op.inputs
+    outputs, clipped, is_positive = _gather_drop_negatives(op.outputs[0], segment_ids)
+    chosen = logical_and(equal(data, outputs), is_positive)
+    count = unsorted_segment_sum(cast(chosen, grad.dtype), segment_ids, num_segments)
+    spread = _gather_drop_negatives(grad / count, None, clipped, is_positive)[0]
+    return array_ops.where_v2(chosen, spread, array_ops.zeros_like(spread)), None, None
+
+
+def _segment_sizes(data: Any, segment_ids: Any, num_segments: Any) -> Any:
+    """How many rows each segment has, at least 1, ready to divide sums by."""
+    num_segments = convert_to_tensor(num_segments)
+    segment_ids = convert_to_tensor(segment_ids)
+    ids_shape = array_ops.shape_internal(segment_ids)
+    ones = array_ops.ones(ids_shape, dtype=data.dtype)
+    counts = unsorted_segment_sum(ones, segment_ids, num_segments)
+    inner = array_ops.ones(
+        array_ops.expand_dims(array_ops.rank(data) - array_ops.rank(segment_ids), 0),
+        dtype=dtypes.int32,
+    )
+    shape = array_ops.concat([array_ops.reshape(cast(num_segments, dtypes.int32), [1]), inner], 0)
+    return maximum(array_ops.reshape(counts, shape), cast(1, data.dtype))
+
+
+def unsorted_segment_mean(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Any:
+    """The mean of the rows of each segment; 0 where there is none."""
+    with name_scope(name, "UnsortedSegmentMean"):
+        data = convert_to_tensor(data)
+        segment_ids = convert_to_tensor(segment_ids)
+        sizes = _segment_sizes(data, segment_ids, num_segments)
+        return unsorted_segment_sum(data, segment_ids, num_segments) / sizes
+
+
+def unsorted_segment_sqrt_n(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Any:
+    """The sum of the rows of each segment over the square root of their number."""
+    with name_scope(name, "UnsortedSegmentSqrtN"):
+        data = convert_to_tensor(data)
+        segment_ids = convert_to_tensor(segment_ids)
+        sizes = _segment_sizes(data, segment_ids, num_segments)
+        return unsorted_segment_sum(data, segment_ids, num_segments) / sqrt_op(sizes)
+
+
+# ----------------------------------------------------------------------------------- sparse segments
+
+
+def _sparse_shape(c: InferenceContext) -> TensorShape:
+    dims = c.with_rank_at_least(0, 1).dim_values
+    merge_shapes(c.with_rank(1, 1), c.with_rank(2, 1))
+    rows = None
+    if len(c.inputs) == 4:
+        c.with_rank(3, 0)
+        value = c.constant_value(3)
+        if value is not None:
+            rows = int(value)
+            if rows < 0:
+                raise ValueError("Cannot specify a negative value for num_segments")
+    return UNKNOWN_SHAPE if dims is None else TensorShape([rows, *dims[1:]])
+
+
+def _sparse_segment(
+    xp: Any, kind: str, data: Any, indices: Any, segment_ids: Any, num_segments: Any = None
+) -> Any:
+    rows: int | None = None
+    if num_segments is not None:
+        if num_segments.ndim:
+            raise errors.invalid_argument(
+                f"num_segments should be a scalar, not shape {shape_text(num_segments.shape)}"
+            )
+        rows = int(num_segments)
+        if rows < 0:
+            raise errors.invalid_argument("segment ids must be >= 0")
+    if indices.ndim != 1:
+        raise errors.invalid_argument("indices should be a vector.")
+    if segment_ids.ndim != 1:
+        raise errors.invalid_argument("segment_ids should be a vector.")
+    if indices.shape != segment_ids.shape:
+        raise errors.invalid_argument("segment_ids and indices should have same size.")
+    if data.ndim < 1:
+        raise errors.invalid_argument("input must be at least rank 1")
+    _check_row_indices(xp, indices, data.shape[0])
+    picked = _widened(data[indices])
+    out, starts, ids = _reduce_runs(xp, np.add, picked, segment_ids, 0, rows)
+    if kind != "sum" and ids.size:
+        counts = _run_lengths(xp, starts, len(segment_ids), out)
+        out[ids] /= counts if kind == "mean" else xp.sqrt(counts)
+    return out.astype(data.dtype, copy=False)
+
+
+def _check_row_indices(xp: Any, indices: Any, rows: int) -> None:
+    wrong = (indices < 0) | (indices >= rows)
+    if wrong.any():
+        at = int(xp.argmax(wrong))
+        raise errors.invalid_argument(
+            f"indices[{at}] == {int(indices[at])} out of range [0, {rows})"
+        )
+
+
+_SPARSE_FLOAT = "T: {bfloat16, half, float, double}"
+_TIDX = "Tidx: {int32, int64} = DT_INT32"
+_TIDS = "Tsegmentids: {int32, int64} = DT_INT32"
+_TNUM = "Tnumsegments: {int32, int64} = DT_INT32"
+_SPARSE_GRADIENT = "sparse_gradient: bool = false"
+_SPARSE = "data: T, indices: Tidx, segment_ids: Tsegmentids -> output: T"
+_SPARSE_NUM = (
+    "data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments -> output: T"
+)
+
+
+@register_op(
+    "SparseSegmentSum",
+    _SPARSE,
+    "T: realnumbertype",
+    _TIDX,
+    _TIDS,
+    _SPARSE_GRADIENT,
+    shape=_sparse_shape,
+)
+def sparse_segment_sum_op(xp: Any, data: Any, indices: Any, segment_ids: Any) -> Any:
+    """The sum of the picked rows of each segment."""
+    return _sparse_segment(xp, "sum", data, indices, segment_ids)
+
+
+@sparse_segment_sum_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _sparse_gradient(op, grad, sparse_segment_sum_grad, sparse_segment_sum_grad_v2)
+
+
+@register_op(
+    "SparseSegmentSumWithNumSegments",
+    _SPARSE_NUM,
+    "T: realnumbertype",
+    _TIDX,
+    _TNUM,
+    _TIDS,
+    _SPARSE_GRADIENT,
+    shape=_sparse_shape,
+    host_memory=("num_segments",),
+)
+def sparse_segment_sum_with_num_segments(
+    xp: Any, data: Any, indices: Any, segment_ids: Any, num_segments: Any
+) -> Any:
+    """The sum of the picked rows of each segment; the number of segments is given."""
+    return _sparse_segment(xp, "sum", data, indices, segment_ids, num_segments)
+
+
+@sparse_segment_sum_with_num_segments.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _sparse_gradient(op, grad, sparse_segment_sum_grad, sparse_segment_sum_grad_v2)
+
+
+@register_op(
+    "SparseSegmentMean", _SPARSE, _SPARSE_FLOAT, _TIDX, _TIDS, _SPARSE_GRADIENT, shape=_sparse_shape
+)
+def sparse_segment_mean_op(xp: Any, data: Any, indices: Any, segment_ids: Any) -> Any:
+    """The mean of the picked rows of each segment."""
+    return _sparse_segment(xp, "mean", data, indices, segment_ids)
+
+
+@sparse_segment_mean_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _sparse_gradient(op, grad, sparse_segment_mean_grad, sparse_segment_mean_grad_v2)
+
+
+@register_op(
+    "SparseSegmentMeanWithNumSegments",
+    _SPARSE_NUM,
+    _SPARSE_FLOAT,
+    _TIDX,
+    _TNUM,
+    _TIDS,
+    _SPARSE_GRADIENT,
+    shape=_sparse_shape,
+    host_memory=("num_segments",),
+)
+def sparse_segment_mean_with_num_segments(
+    xp: Any, data: Any, indices: Any, segment_ids: Any, num_segments: Any
+) -> Any:
+    """The mean of the picked rows of each segment; the number of segments is given."""
+    return _sparse_segment(xp, "mean", data, indices, segment_ids, num_segments)
+
+
+@sparse_segment_mean_with_num_segments.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _sparse_gradient(op, grad, sparse_segment_mean_grad, sparse_segment_mean_grad_v2)
+
+
+@register_op(
+    "SparseSegmentSqrtN", _SPARSE, _SPARSE_FLOAT, _TIDX, _TIDS, _SPARSE_GRADIENT, shape=_sparse_shape
+)
+def sparse_segment_sqrt_n_op(xp: Any, data: Any, indices: Any, segment_ids: Any) -> Any:
+    """The sum of the picked rows of each segment over the square root of their number."""
+    return _sparse_segment(xp, "sqrt_n", data, indices, segment_ids)
+
+
+@sparse_segment_sqrt_n_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _sparse_gradient(op, grad, sparse_segment_sqrt_n_grad, sparse_segment_sqrt_n_grad_v2)
+
+
+@register_op(
+    "SparseSegmentSqrtNWithNumSegments",
+    _SPARSE_NUM,
+    _SPARSE_FLOAT,
+    _TIDX,
+    _TNUM,
+    _TIDS,
+    _SPARSE_GRADIENT,
+    shape=_sparse_shape,
+    host_memory=("num_segments",),
+)
+def sparse_segment_sqrt_n_with_num_segments(
+    xp: Any, data: Any, indices: Any, segment_ids: Any, num_segments: Any
+) -> Any:
+    """The sum over the square root of the number; the number of segments is given."""
+    return _sparse_segment(xp, "sqrt_n", data, indices, segment_ids, num_segments)
+
+
+@sparse_segment_sqrt_n_with_num_segments.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _sparse_gradient(op, grad, sparse_segment_sqrt_n_grad, sparse_segment_sqrt_n_grad_v2)
+
+
+def _sparse_gradient(op: Any, grad: Any, dense: Any, sparse: Any) -> Any:
+    data, indices, segment_ids = op.inputs[:3]
+    shape = array_ops.shape(data)
+    if op.get_attr("sparse_gradient"):
+        values, rows = sparse(grad, indices, segment_ids, shape[0])
+        found: Any = IndexedSlices(values, rows, shape)
+    else:
+        found = dense(grad, indices, segment_ids, shape[0])
+    return (found, *[None] * (len(op.inputs) - 1))
+
+
+# ----------------------------------------------------------------- gradients of sparse segments
+
+
+def _sparse_grad_shape(c: InferenceContext) -> TensorShape:
+    dims = c.with_rank_at_least(0, 1).dim_values
+    merge_shapes(c.with_rank(1, 1), c.with_rank(2, 1))
+    c.with_rank(3, 0)
+    value = c.constant_value(3)
+    rows = None if value is None else int(value)
+    if rows is not None and rows < 0:
+        raise ValueError("Cannot specify a negative value for output_dim0")
+    return UNKNOWN_SHAPE if dims is None else TensorShape([rows, *dims[1:]])
+
+
+def _spread_gradient(
+    xp: Any, kind: str, grad: Any, indices: Any, segment_ids: Any, rows: Any
+) -> tuple[Any, Any]:
+    """Per picked row its segment's gradient, scaled; and the checked number of rows of the data."""
+    if indices.ndim != 1 or segment_ids.ndim != 1:
+        raise errors.invalid_argument("indices and segment_ids should be vectors.")
+    if indices.shape != segment_ids.shape:
+        raise errors.invalid_argument("segment_ids and indices should have same size.")
+    count = int(rows)
+    wrong = (segment_ids < 0) | (segment_ids >= grad.shape[0])
+    if wrong.any():
+        at = int(xp.argmax(wrong))
+        raise errors.invalid_argument(
+            f"Segment id {int(segment_ids[at])} out of range [0, {grad.shape[0]})."
+        )
+    wrong = (indices < 0) | (indices >= count)
+    if wrong.any():
+        at = int(xp.argmax(wrong))
+        raise errors.invalid_argument(f"Index {int(indices[at])} out of range [0, {count}).")
+    wide = _widened(grad)
+    spread = wide[segment_ids]
+    if kind != "sum" and segment_ids.size:
+        sizes = xp.bincount(segment_ids, minlength=grad.shape[0]).astype(wide.dtype)
+        scale = sizes if kind == "mean" else xp.sqrt(sizes)
+        spread = spread / scale[segment_ids].reshape((-1,) + (1,) * (grad.ndim - 1))
+    return spread, count
+
+
+def _dense_gradient(
+    xp: Any, kind: str, grad: Any, indices: Any, segment_ids: Any, output_dim0: Any
+) -> Any:
+    spread, count = _spread_gradient(xp, kind, grad, indices, segment_ids, output_dim0)
+    out = xp.zeros((count, *grad.shape[1:]), spread.dtype)
+    scatter_rows(xp, out, indices, spread, "add")
+    return out.astype(grad.dtype, copy=False)
+
+
+def _unique_gradient(
+    xp: Any, kind: str, grad: Any, indices: Any, segment_ids: Any, dense_output_dim0: Any
+) -> Any:
+    spread, _ = _spread_gradient(xp, kind, grad, indices, segment_ids, dense_output_dim0)
+    rows, places = xp.unique(indices, return_inverse=True)
+    out = xp.zeros((len(rows), *grad.shape[1:]), spread.dtype)
+    scatter_rows(xp, out, places.reshape(-1), spread, "add")
+    return out.astype(grad.dtype, copy=False), rows.astype(indices.dtype)
+
+
+_GRAD = "grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32 -> output: T"
+_GRAD_V2 = (
+    "grad: T, indices: Tidx, segment_ids: Tsegmentids, dense_output_dim0: int32 -> "
+    "output: T, sorted_unique_indices: Tidx"
+)
+
+
+def _sparse_grad_v2_shape(c: InferenceContext) -> list[TensorShape]:
+    dims = c.with_rank_at_least(0, 1).dim_values
+    merge_shapes(c.with_rank(1, 1), c.with_rank(2, 1))
+    c.with_rank(3, 0)
+    values = UNKNOWN_SHAPE if dims is None else TensorShape([None, *dims[1:]])
+    return [values, TensorShape([None])]
+
+
+def _register_gradients(name: str, kind: str) -> tuple[Any, Any]:
+    """The two gradient ops of SparseSegment<name>: dense rows, and unique rows only."""
+    host = ("output_dim0",)
+
+    @register_op(
+        f"SparseSegment{name}Grad",
+        _GRAD,
+        _SPARSE_FLOAT,
+        _TIDX,
+        _TIDS,
+        shape=_sparse_grad_shape,
+        host_memory=host,
+    )
+    def dense(xp: Any, grad: Any, indices: Any, segment_ids: Any, output_dim0: Any) -> Any:
+        """Every row of the data gets its segments' gradients."""
+        return _dense_gradient(xp, kind, grad, indices, segment_ids, output_dim0)
+
+    @register_op(
+        f"SparseSegment{name}GradV2",
+        _GRAD_V2,
+        _SPARSE_FLOAT,
+        _TIDX,
+        _TIDS,
+        shape=_sparse_grad_v2_shape,
+        host_memory=("dense_output_dim0",),
+    )
+    def unique(xp: Any, grad: Any, indices: Any, segment_ids: Any, dense_output_dim0: Any) -> Any:
+        """The gradients of the rows that were picked, and which they are, in order."""
+        return _unique_gradient(xp, kind, grad, indices, segment_ids, dense_output_dim0)
+
+    return dense, unique
+
+
+sparse_segment_sum_grad, sparse_segment_sum_grad_v2 = _register_gradients("Sum", "sum")
+sparse_segment_mean_grad, sparse_segment_mean_grad_v2 = _register_gradients("Mean", "mean")
+sparse_segment_sqrt_n_grad, sparse_segment_sqrt_n_grad_v2 = _register_gradients("SqrtN", "sqrt_n")
+
+
+# ----------------------------------------------------------------------- functions of Python's side
+
+
+def _call_sparse(
+    plain: Any,
+    numbered: Any,
+    data: Any,
+    indices: Any,
+    segment_ids: Any,
+    num_segments: Any,
+    sparse_gradient: bool,
+    name: str | None,
+) -> Any:
+    if num_segments is not None:
+        return numbered(
+            data, indices, segment_ids, num_segments, sparse_gradient=sparse_gradient, name=name
+        )
+    return plain(data, indices, segment_ids, sparse_gradient=sparse_gradient, name=name)
+
+
+def sparse_segment_sum(
+    data: Any,
+    indices: Any,
+    segment_ids: Any,
+    name: str | None = None,
+    num_segments: Any = None,
+    sparse_gradient: bool = False,
+) -> Any:
+    """The sum of the picked rows of each segment."""
+    return _call_sparse(
+        sparse_segment_sum_op,
+        sparse_segment_sum_with_num_segments,
+        data,
+        indices,
+        segment_ids,
+        num_segments,
+        sparse_gradient,
+        name,
+    )
+
+
+def sparse_segment_mean(
+    data: Any,
+    indices: Any,
+    segment_ids: Any,
+    name: str | None = None,
+    num_segments: Any = None,
+    sparse_gradient: bool = False,
+) -> Any:
+    """The mean of the picked rows of each segment."""
+    return _call_sparse(
+        sparse_segment_mean_op,
+        sparse_segment_mean_with_num_segments,
+        data,
+        indices,
+        segment_ids,
+        num_segments,
+        sparse_gradient,
+        name,
+    )
+
+
+def sparse_segment_sqrt_n(
+    data: Any,
+    indices: Any,
+    segment_ids: Any,
+    name: str | None = None,
+    num_segments: Any = None,
+    sparse_gradient: bool = False,
+) -> Any:
+    """The sum of the picked rows of each segment over the square root of their number."""
+    return _call_sparse(
+        sparse_segment_sqrt_n_op,
+        sparse_segment_sqrt_n_with_num_segments,
+        data,
+        indices,
+        segment_ids,
+        num_segments,
+        sparse_gradient,
+        name,
+    )
