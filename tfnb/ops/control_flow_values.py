@@ -189,11 +189,7 @@ def flow_of(value: Any) -> Any:
 
 def with_flow(like: Any, flow: Any) -> Any:
     """A ``TensorArray`` like ``like`` with another flow; ``flow`` itself if ``like`` is none."""
-    if not is_tensor_array(like):
-        return flow
-    from tfnb.ops.tensor_array_ops import build_ta_with_new_flow
-
-    return build_ta_with_new_flow(like, flow)
+    return like.with_flow(flow) if is_tensor_array(like) else flow
 
 
 def is_resource_variable(value: Any) -> bool:

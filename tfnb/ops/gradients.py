@@ -120,7 +120,7 @@ def _jacobian(gradient: Any, x: Any) -> Tensor:
     from tfnb.ops.concat_ops import concat
     from tfnb.ops.constant_ops import constant
     from tfnb.ops.shape_ops import reshape, shape, size
-    from tfnb.ops.tensor_array_ops import TensorArray
+    from tfnb.ops.tensor_array import TensorArray
     from tfnb.ops.while_loop import while_loop
 
     flat: Any = reshape(gradient, [-1])

@@ -472,8 +472,21 @@ def _(op: Any, grad: Any) -> list[Any]:
     return [None, None, array.write(op.inputs[1], grad).flow]
 
 
+def _after_last_write(op: Operation, flow: Any) -> Any:
+    """The gradient's flow, given only after ``op`` has written.
+
+    What makes the array for gradients needs to know the final size of the forward one.
+    """
+    from tfnb.ops.identity_ops import identity
+
+    flow_out = identity(op.outputs[0], name="flow_out")
+    with op.graph.control_dependencies([flow_out]):
+        return identity(flow, name="write_barrier")
+
+
 @tensor_array_write_v3.gradient
 def _(op: Any, flow: Any) -> list[Any]:
+    flow = _after_last_write(op, flow)
     array = _gradient_array(op, flow, op.get_attr("T"), flow.name)
     return [None, None, array.read(op.inputs[1]), flow]
 
@@ -486,6 +499,7 @@ def _(op: Any, grad: Any) -> list[Any]:
 
 @tensor_array_scatter_v3.gradient
 def _(op: Any, flow: Any) -> list[Any]:
+    flow = _after_last_write(op, flow)
     array = _gradient_array(op, flow, op.get_attr("T"), flow.name)
     return [None, None, array.gather(op.inputs[1]), flow]
 
@@ -498,5 +512,6 @@ def _(op: Any, grad: Any, unused_lengths_grad: Any) -> list[Any]:
 
 @tensor_array_split_v3.gradient
 def _(op: Any, flow: Any) -> list[Any]:
+    flow = _after_last_write(op, flow)
     array = _gradient_array(op, flow, op.get_attr("T"), flow.name)
     return [None, array.concat(), None, flow]
