@@ -8,13 +8,18 @@ from tfnb.framework.traceback_of_user import register_cell
 
 
 class CellRegistrar:
-    """Registers every cell of one shell before it runs."""
+    """Registers every cell of one shell before it runs.
+
+    Attributes:
+      current: the number in the running cell's ``In [n]``.
+    """
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
+        self.current = int(shell.execution_count)
 
     def install(self) -> None:
-        """Begins, with the cell that is running now."""
+        """Begins, with the next cell."""
         self._shell.events.register("pre_run_cell", self.register)
 
     def remove(self) -> None:
@@ -25,14 +30,16 @@ class CellRegistrar:
         """Registers the cell that an event announces."""
         if not info.raw_cell or info.silent:
             return
-        shell = self._shell
-        source = info.raw_cell
-        filename = cell_filename(shell, source)
-        register_cell(filename, shell.execution_count, source)
+        shell, source = self._shell, info.raw_cell
+        self.current = _number_of(shell)
+        transformed = getattr(info, "transformed_cell", None) or shell.transform_cell(source)
+        filename = str(shell.compile.get_code_name(source, transformed, self.current))
+        register_cell(filename, self.current, source)
 
 
-def cell_filename(shell: Any, source: str) -> str:
-    """The file name that the shell's compiler gives to a cell's code."""
-    return str(
-        shell.compile.get_code_name(source, shell.transform_cell(source), shell.execution_count)
-    )
+def _number_of(shell: Any) -> int:
+    """The announced cell's number: some IPythons have counted on already, some have not yet."""
+    count = int(shell.execution_count)
+    history = getattr(shell, "history_manager", None)
+    # Inputs are stored under their numbers, from 1, and this cell's is stored next.
+    return count - 1 if history is not None and len(history.input_hist_raw) < count else count

@@ -88,10 +88,7 @@ def _nodes(typed: str) -> list[str]:
 
 
 def _files(typed: str) -> Iterable[str]:
-    if "/" not in typed and not typed:
-        folder, start = Path(), ""
-    else:
-        folder, start = Path(typed).parent, typed
+    folder = Path(typed) if typed.endswith("/") else Path(typed).parent
     try:
         entries = sorted(folder.iterdir())
     except OSError:
@@ -100,7 +97,7 @@ def _files(typed: str) -> Iterable[str]:
     return [
         name
         for name in names
-        if name.startswith(start) and (name.endswith(GRAPH_FILES) or (start and name.endswith("/")))
+        if name.startswith(typed) and (name.endswith(GRAPH_FILES) or (typed and name[-1] == "/"))
     ]
 
 

@@ -20,9 +20,9 @@ class Extension:
         self.shell = shell
         self.session: InteractiveSession | None = None
         self.last_run = LastRun()
-        self.magics = TfnbMagics(shell, self.last_run)
-        self._formatters = Formatters(shell)
         self._cells = CellRegistrar(shell)
+        self.magics = TfnbMagics(shell, self._cells, self.last_run)
+        self._formatters = Formatters(shell)
         self._matcher = make_matcher(self.magics)
 
     def load(self) -> None:

@@ -28,6 +28,7 @@ from tfnb.notebook.targets import TargetError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.notebook.cells import CellRegistrar
     from tfnb.notebook.last_run import LastRun
 
 _HELP = """\
@@ -53,10 +54,11 @@ class TfnbMagics(Magics):
         UPDATES_PER_SECOND, help="How often a watched step's picture changes."
     ).tag(config=True)
 
-    def __init__(self, shell: Any, last_run: LastRun | None = None, **options: Any) -> None:
-        super().__init__(shell=shell, **options)
+    def __init__(self, shell: Any, cells: CellRegistrar, last_run: LastRun) -> None:
+        super().__init__(shell=shell)
         self._shell = shell
-        self.last_run = last_run
+        self._cells = cells
+        self._last_run = last_run
 
     @property
     def namespace(self) -> dict[str, Any]:
@@ -70,6 +72,7 @@ class TfnbMagics(Magics):
 
         Without a subcommand it lists what there is.
         """
+        __tracebackhide__ = True
         command, _, rest = line.strip().partition(" ")
         if cell is not None:
             if command != "watch":
@@ -152,6 +155,7 @@ class TfnbMagics(Magics):
     )
     def watch(self, line: str, cell: str) -> None:
         """Run the cell and show its steps while they run."""
+        __tracebackhide__ = True
         options = parse(self.watch, line)
         watched = views.Watch(
             height=options.height or views.WATCH_HEIGHT,
@@ -159,7 +163,7 @@ class TfnbMagics(Magics):
             keeps_summary=not options.no_summary,
         )
         with watched:
-            run_cell_body(self._shell, cell)
+            run_cell_body(self._shell, cell, self._cells.current)
 
     def _show_signature(self, view: Callable[..., Any], options: Any) -> None:
         self._show(
@@ -167,7 +171,7 @@ class TfnbMagics(Magics):
                 options.fetch,
                 height=options.height or self.height,
                 namespace=self.namespace,
-                last_run=self.last_run,
+                last_run=self._last_run,
             )
         )
 
@@ -179,23 +183,22 @@ class TfnbMagics(Magics):
             show(picture)
 
 
-def run_cell_body(shell: Any, cell: str) -> None:
+def run_cell_body(shell: Any, cell: str, number: int) -> None:
     """Runs the text below a cell magic as the cell it is: in the user's namespace, with its lines.
 
     A last expression is displayed. Errors leave as they came, so that the notebook stops at them.
     """
-    __tracebackhide__ = "__ipython_bottom__"
+    __tracebackhide__ = True
     # The magic's own line counts, so that "cell 3, line 2" is what the user sees as line 2.
-    source = shell.transform_cell("\n" + cell)
-    filename = shell.compile.cache(source, shell.execution_count, raw_code="\n" + cell)
-    register_cell(filename, shell.execution_count, source)
+    source = "\n" + shell.transform_cell(cell)
+    filename = shell.compile.cache(source, number, raw_code=source)
+    register_cell(filename, number, source)
     tree = shell.transform_ast(ast.parse(source, filename))
     statements = tree.body
     last = statements.pop() if statements and isinstance(statements[-1], ast.Expr) else None
     namespace = shell.user_ns
     with shell.builtin_trap:
-        module = ast.Module(statements, type_ignores=[])
-        exec(compile(module, filename, "exec"), namespace)
+        exec(compile(ast.Module(statements, type_ignores=[]), filename, "exec"), namespace)
         if last is not None:
             with shell.display_trap:
                 exec(compile(ast.Interactive([last]), filename, "single"), namespace)

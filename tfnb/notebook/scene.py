@@ -29,6 +29,8 @@ MAX_DEPTH = 48  # a hostile name may hold a million slashes
 PAYLOAD_VERSION = 1
 MAX_TRANSFERS_IN_SIGHT = 32
 TRANSFERS = frozenset(("_Send", "_Recv", "_HostSend", "_HostRecv"))
+# The runtime makes these of the names of tensors ("_retval_loss/sum_0_0"), which are no scopes.
+ENDPOINTS = frozenset(("_Arg", "_Retval"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +220,7 @@ class _ScopeTree:
     def _paths_that_are_scopes(self) -> set[str]:
         paths: set[str] = set()
         for node in self._description:
-            if self._keep_transfers_in_sight and node.op in TRANSFERS:
+            if self._stands_outside_scopes(node):
                 continue
             path = _parent_path(node.name)
             while path and path not in paths:
@@ -226,9 +228,12 @@ class _ScopeTree:
                 path = path.rpartition("/")[0]
         return paths
 
+    def _stands_outside_scopes(self, node: SceneNode) -> bool:
+        return node.op in ENDPOINTS or (self._keep_transfers_in_sight and node.op in TRANSFERS)
+
     def _home_of(self, node: SceneNode, scope_paths: set[str]) -> int:
         lane = node.partition if self._in_lanes else -1
-        if self._keep_transfers_in_sight and node.op in TRANSFERS:
+        if self._stands_outside_scopes(node):
             return self._scope_at(lane, "")
         # A node named like a scope ("loss" beside "loss/sum") is shown inside it.
         path = node.name if node.name in scope_paths else _parent_path(node.name)

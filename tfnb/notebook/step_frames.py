@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 MAX_FRAMES = 20_000
+MAX_ACTIVE = 64
 
 
 @dataclass(slots=True)
 class FrameRow:
-    """A loop of one partition: all frames of one name, the latest of them in detail."""
+    """A loop of one partition: all frames of one name.
+
+    ``iteration`` is the furthest of those that run, ``live`` how many are in flight in all.
+    """
 
     name: str
     device: str
@@ -18,6 +22,8 @@ class FrameRow:
     live: int = 0
     runs: int = 0
     is_done: bool = False
+    # frame id -> [last iteration that began, last that ended], of frames that are not done
+    active: dict[int, list[int]] = field(default_factory=dict)
 
 
 class FrameBook:
@@ -31,7 +37,6 @@ class FrameBook:
         self._known: dict[tuple[int, int], tuple[int, int]] = {}  # -> (parent frame, name index)
         self._entered: dict[tuple[int, int], int] = {}  # (partition, name index) -> times
         self._rows: dict[tuple[int, int], FrameRow] = {}  # (partition, name index) -> row
-        self._latest: dict[tuple[int, int], int] = {}  # (partition, name index) -> frame id
         # (partition, name index) -> that of the loop around it; the same for all frames of a name
         self._outer: dict[tuple[int, int], tuple[int, int] | None] = {}
 
@@ -52,33 +57,49 @@ class FrameBook:
     ) -> None:
         """An iteration began."""
         row = self._row(partition, frame_id, device, names)
-        if row is not None:
-            row.iteration = max(row.iteration, iteration)
-            row.live += 1
+        if row is None:
+            return
+        span = row.active.get(frame_id)
+        if span is None:
+            # What came before the first iteration that was seen is taken as ended.
+            span = row.active[frame_id] = [iteration, iteration - 1]
+            if len(row.active) > MAX_ACTIVE:
+                del row.active[min(row.active)]
+        span[0] = max(span[0], iteration)
 
-    def iteration_done(self, partition: int, frame_id: int) -> None:
-        """An iteration ended."""
+    def iteration_done(self, partition: int, frame_id: int, iteration: int) -> None:
+        """An iteration ended; iterations end in order."""
         row = self._seen(partition, frame_id)
-        if row is not None and row.live > 0:
-            row.live -= 1
+        span = None if row is None else row.active.get(frame_id)
+        if span is not None:
+            span[1] = max(span[1], iteration)
 
     def frame_done(self, partition: int, frame_id: int) -> None:
         """A frame ended."""
         row = self._seen(partition, frame_id)
         if row is not None:
-            row.is_done, row.live = True, 0
+            span = row.active.pop(frame_id, None)
+            # A dead frame (of an outer loop's last iteration) has iteration 0 only: it tells
+            # nothing.
+            if span is not None and span[0] > 0:
+                row.iteration = span[0]
+            row.is_done = not row.active
         self._known.pop((partition, frame_id), None)
 
     def end(self, *, is_complete: bool) -> None:
         """The step has ended."""
+        self.rows()
         for row in self._rows.values():
-            row.live = 0
+            row.active.clear()
             row.is_done = is_complete
 
     def rows(self) -> list[FrameRow]:
         """The rows, outer loops first where they are known, with how often each was entered."""
         for key, row in self._rows.items():
             row.runs = self._entered.get(key, row.runs)
+            row.live = sum(began - ended for began, ended in row.active.values())
+            furthest = max((began for began, _ in row.active.values()), default=0)
+            row.iteration = furthest or row.iteration
         return [self._rows[key] for key in sorted(self._rows, key=self._path)]
 
     def _row(
@@ -93,17 +114,12 @@ class FrameBook:
         if row is None:
             name = names[name_index] if 0 <= name_index < len(names) else f"frame {name_index}"
             row = self._rows[key] = FrameRow(name, device, len(self._path(key)) - 1)
-        if self._latest.get(key) != frame_id:
-            # Another run of the loop, inside the next iteration of the loop around it.
-            self._latest[key] = frame_id
-            row.iteration, row.live, row.is_done = 0, 0, False
+        row.is_done = False
         return row
 
     def _seen(self, partition: int, frame_id: int) -> FrameRow | None:
         known = self._known.get((partition, frame_id))
-        if known is None or self._latest.get((partition, known[1])) != frame_id:
-            return None
-        return self._rows.get((partition, known[1]))
+        return None if known is None else self._rows.get((partition, known[1]))
 
     def _path(self, key: tuple[int, int]) -> list[tuple[int, int]]:
         """The loop with those around it, outermost first."""

@@ -118,7 +118,9 @@ class RunningStep:
         )
 
     def state_bytes(self) -> bytes:
-        """One byte per node of the scene; what ran since the last call is marked."""
+        """One byte per node of the scene; what ran since the last call is marked until the end."""
+        if self.ended_ns:
+            self.ran = bytearray(len(self.ran))
         merged = np.frombuffer(self.states, np.uint8) | np.frombuffer(self.levels, np.uint8)
         merged |= np.frombuffer(self.ran, np.uint8)
         self.ran = bytearray(len(self.ran))
@@ -330,7 +332,7 @@ class StepModel:
                 partition, frame_id, rest[0], view.device, view.frame_names
             )
         elif kind == ITERATION_DONE:
-            step.frames.iteration_done(partition, frame_id)
+            step.frames.iteration_done(partition, frame_id, rest[0])
         else:
             step.frames.frame_done(partition, frame_id)
 

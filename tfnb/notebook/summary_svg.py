@@ -111,7 +111,7 @@ def summary_svg(model: StepModel, counters: dict[str, Any]) -> str:
         y += _ROW
     if len(times) > 1:
         _draw_times(out, times, y + 4)
-    _draw_slowest(out, slowest, y + 12)
+    _draw_slowest(out, slowest, _MARGIN + (370 if len(times) > 1 else 0), y + 12)
     return out.document(WIDTH, height, f"Watched run: {headline(counters)}")
 
 
@@ -165,10 +165,11 @@ def _draw_times(out: SvgWriter, times: Sequence[int], y: float) -> None:
     out.text(_MARGIN, y + height + 13, label, fill=_MUTED, font_size=10)
 
 
-def _draw_slowest(out: SvgWriter, slowest: Sequence[tuple[str, int]], y: float) -> None:
+def _draw_slowest(
+    out: SvgWriter, slowest: Sequence[tuple[str, int]], left: float, y: float
+) -> None:
     if not slowest:
         return
-    left = _MARGIN + 370
     out.text(left, y, "most time in", fill=_MUTED, font_size=10)
     top = slowest[0][1]
     for i, (op, ns) in enumerate(slowest[:3]):

@@ -23,13 +23,19 @@ import { type Box, Viewport } from "./viewport.ts";
 /** A graph of at most so many nodes starts with scopes open, if it stays at few boxes. */
 const SMALL_GRAPH = 100;
 const FEW_BOXES = 18;
+/** So few boxes say nothing while they are closed. */
+const FEW_ALONE = 3;
+const MANY_BOXES = 40;
 const MAX_VISIBLE = 1500;
 /** A graph too large to be read as a whole first shows its beginning, at this scale. */
 const LEGIBLE_SCALE = 0.72;
 const CARD_WIDTH = 300;
+const MIN_HEIGHT = 190;
 let serial = 0;
 
 export interface GraphViewOptions {
+  /** The field's height at most, in CSS pixels; the user may pull it larger. */
+  height: number;
   colourBy: ColourBy;
   onSelect?: (name: string) => void;
 }
@@ -45,6 +51,7 @@ export class GraphView {
   private readonly search: SearchBox;
   private readonly status = html("div", "tfnb-status");
   private readonly colourSelect = html("select", "tfnb-select");
+  private readonly field = html("div", "tfnb-field");
   private readonly stage = svg("g");
   private scene: Scene | null = null;
   private arranger: Arranger | null = null;
@@ -92,10 +99,9 @@ export class GraphView {
     canvas.addEventListener("dblclick", (event) => event.preventDefault());
     canvas.addEventListener("keydown", (event) => this.key(event));
     this.viewport.content.append(this.stage);
-    const field = html("div", "tfnb-field");
     this.status.setAttribute("role", "status");
-    field.append(canvas, this.card.element, this.status);
-    this.element.append(this.toolbar(), field, this.legend.element);
+    this.field.append(canvas, this.card.element, this.status);
+    this.element.append(this.toolbar(), this.field, this.legend.element);
   }
 
   dispose(): void {
@@ -131,7 +137,17 @@ export class GraphView {
     this.viewport.startsLeft = scene.isLanes;
     useFontOf(this.element);
     await this.update();
+    this.makeRoom(true);
     this.viewport.fit(undefined, false, LEGIBLE_SCALE);
+  }
+
+  /** A small graph takes little room; what opens in it makes the field grow, up to its full height. */
+  private makeRoom(isNew = false): void {
+    const { arrangement, field, options } = this;
+    if (!arrangement) return;
+    const wanted = Math.min(Math.max(arrangement.height + 36, MIN_HEIGHT), options.height);
+    if (isNew || wanted > field.clientHeight) field.style.height = `${Math.ceil(wanted)}px`;
+    this.viewport.measure();
   }
 
   setStates(bytes: Uint8Array, isLast = false): void {
@@ -154,7 +170,7 @@ export class GraphView {
       }
       scope = scene.parentOf(scene.scopeItem(scope));
     }
-    if (changed) await this.update();
+    if (changed && (await this.update())) this.makeRoom();
     const shown = this.shownFor(item);
     this.select(shown, item);
     const placed = this.arrangement?.items.get(shown);
@@ -180,6 +196,7 @@ export class GraphView {
     if (this.open.has(scope)) this.open.delete(scope);
     else this.open.add(scope);
     if (!(await this.update())) return;
+    this.makeRoom();
     const after = this.arrangement?.items.get(item);
     if (before && after) {
       this.viewport.hold(corner(before), corner(after));
@@ -204,7 +221,7 @@ export class GraphView {
     return true;
   }
 
-  /** Whole levels of scopes, as long as few boxes come of it; and a scope that is alone, which says nothing closed. */
+  /** Whole levels of scopes, as long as few boxes come of it, and scopes that are nearly alone. */
   private initiallyOpen(scene: Scene, arranger: Arranger): Set<number> {
     const open = new Set<number>(scene.isLanes ? scene.innerScopes(ROOT) : []);
     const drawn = (scope: number) => {
@@ -217,7 +234,7 @@ export class GraphView {
       const scopes = level.filter((item) => scene.isScope(item)).map((i) => scene.scopeOfItem(i));
       const next = scopes.flatMap(drawn);
       if (next.length === 0) return open;
-      const isAlone = level.length === 1;
+      const isAlone = level.length <= FEW_ALONE && next.length <= MANY_BOXES;
       if (!isAlone && (scene.count > SMALL_GRAPH || visible + next.length > FEW_BOXES)) return open;
       for (const scope of scopes) open.add(scope);
       visible += next.length;
@@ -288,7 +305,9 @@ export class GraphView {
       }
     }
     this.say(skipped ? `${skipped} scopes stay closed: more than ${MAX_VISIBLE} boxes.` : "");
-    if (await this.update()) this.viewport.fit();
+    if (!(await this.update())) return;
+    this.makeRoom();
+    this.viewport.fit();
   }
 
   private async closeAll(): Promise<void> {

@@ -77,7 +77,7 @@ export class ProgressPanel {
     if (counters.moreFrames > 0) notes.push(`${counters.moreFrames} more frames`);
     if (counters.dropped > 0) {
       notes.push(
-        `${counters.dropped.toLocaleString("en")} events not seen: the step is faster than its picture`,
+        `${counters.dropped.toLocaleString("en")} events skipped: the step runs faster than its picture`,
       );
     }
     setText(this.note, notes.join(" · "));
@@ -86,7 +86,7 @@ export class ProgressPanel {
 
   private showFigures(counters: Counters): void {
     const figures: [string, string][] = [
-      ["steps", counters.steps.toLocaleString("en")],
+      [counters.steps === 1 ? "step" : "steps", counters.steps.toLocaleString("en")],
       ["elapsed", duration(counters.elapsed_ns)],
       ["this step", duration(counters.step_ns)],
       ["nodes/s", Math.round(counters.runs_per_second).toLocaleString("en")],

@@ -111,7 +111,8 @@ export class Viewport {
     this.apply(true);
   }
 
-  private measure(): void {
+  /** Takes the canvas's size as it is now. */
+  measure(): void {
     const { clientWidth, clientHeight } = this.svg;
     if (!clientWidth || !clientHeight) return;
     const isFirst = this.size.width === 600 && this.size.height === 400;

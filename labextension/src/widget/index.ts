@@ -41,10 +41,10 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const undo = new Disposables();
   const options = model.get("_options");
   const root = html("div", `tfnb tfnb-view-${options.view}`);
-  root.style.setProperty("--tfnb-height", `${options.height}px`);
   const layouts = new LayoutClient(layoutSource);
   const graph = new GraphView(layouts, {
     colourBy: options.colourBy,
+    height: options.height,
     onSelect: (name) => {
       if (name === model.get("selected")) return;
       model.set("selected", name);

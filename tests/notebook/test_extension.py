@@ -1,0 +1,94 @@
+"""`%load_ext tfnb` and its undoing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tfnb as tf
+from tfnb.framework.tensor import Tensor
+
+
+def run(shell: Any, cell: str) -> Any:
+    """Runs a cell as a user does; an error of the cell is an error of the test."""
+    result = shell.run_cell(cell, store_history=True)
+    result.raise_error()
+    return result.result
+
+
+def test_loading_opens_a_default_session_and_says_on_what(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After `%load_ext tfnb` a cell can say `x.eval()`."""
+    run(shell, "%load_ext tfnb")
+
+    assert capsys.readouterr().out == "tfnb opened an interactive session on CPU:0.\n"
+    assert isinstance(tf.get_default_session(), tf.InteractiveSession)
+    assert run(shell, "import tfnb as tf\nfloat(tf.constant(2.0).eval())") == 2.0
+
+
+def test_loading_uses_a_session_that_is_open(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A user's own session stays the default, and stays open when tfnb is unloaded."""
+    with tf.Session() as mine:
+        run(shell, "%load_ext tfnb")
+        assert tf.get_default_session() is mine
+        run(shell, "%unload_ext tfnb")
+        mine.run(tf.constant(1.0))
+
+    assert "uses the session that is open" in capsys.readouterr().out
+
+
+def test_unloading_takes_everything_away(loaded: Any) -> None:
+    """The session is closed; magic, displays, completion and cell register are gone."""
+    session = tf.get_default_session()
+    formatter = loaded.display_formatter.formatters["text/html"]
+    assert Tensor in formatter.type_printers
+
+    run(loaded, "%unload_ext tfnb")
+
+    with pytest.raises(RuntimeError, match="closed Session"):
+        session.run(tf.constant(1.0))
+    assert tf.get_default_session() is None
+    assert Tensor not in formatter.type_printers
+    assert "tfnb" not in loaded.magics_manager.magics["line"]
+    assert loaded.Completer.custom_matchers == []
+
+
+def test_reloading_works(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """`%reload_ext tfnb` gives a new session."""
+    before = tf.get_default_session()
+    run(loaded, "%reload_ext tfnb")
+
+    assert tf.get_default_session() not in (None, before)
+    assert "opened an interactive session" in capsys.readouterr().out
+
+
+def test_loading_twice_changes_nothing(loaded: Any) -> None:
+    """IPython itself refuses, and so do we."""
+    from tfnb.notebook.extension import load_ipython_extension
+
+    before = tf.get_default_session()
+    load_ipython_extension(loaded)
+
+    assert tf.get_default_session() is before
+
+
+def test_an_operation_knows_the_cell_and_line_that_made_it(loaded: Any) -> None:
+    """The number is the one in `In [n]`."""
+    run(loaded, "y = tf.constant(1.0)\nz = (\n    y + 2.0\n)")
+    number = loaded.execution_count - 1
+
+    site = loaded.user_ns["z"].op.creation_site
+    assert (site.cell, site.line, site.text) == (number, 3, "y + 2.0")
+
+
+def test_a_cell_run_again_makes_operations_of_the_new_run(loaded: Any) -> None:
+    """The same text in another run is another cell number."""
+    run(loaded, "y = tf.constant(1.0)")
+    first = loaded.user_ns["y"].op.creation_site.cell
+    run(loaded, "y = tf.constant(1.0)")
+
+    assert loaded.user_ns["y"].op.creation_site.cell == first + 1

@@ -1,0 +1,208 @@
+"""`%tfnb` and `%%tfnb` in a terminal: text, clean errors, completion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from IPython.core.completer import provisionalcompleter
+
+import tfnb as tf
+from tfnb.notebook.completion import completions
+from tfnb.notebook.extension import extension_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tfnb.notebook.magics import TfnbMagics
+
+
+def out(shell: Any, cell: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a cell prints."""
+    capsys.readouterr()
+    shell.run_cell(cell, store_history=True)
+    captured = capsys.readouterr()
+    return captured.out + captured.err
+
+
+def magics_of(shell: Any) -> TfnbMagics:
+    """The magics object of a shell."""
+    extension = extension_of(shell)
+    assert extension is not None
+    return extension.magics
+
+
+def test_alone_it_prints_what_there_is(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """`%tfnb` is the way in."""
+    text = out(loaded, "%tfnb", capsys)
+
+    for subcommand in ("graph", "placement", "partitions", "devices", "watch"):
+        assert subcommand in text
+
+
+def test_graph_prints_a_tree(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """A terminal gets the scopes as text."""
+    loaded.run_cell("with tf.name_scope('s'):\n    x = tf.constant(1.0, name='x')")
+
+    assert out(loaded, "%tfnb graph", capsys) == (
+        "graph: 1 nodes, 0 edges\n└─ s/  1 nodes\n   └─ x  Const  float32 ()\n"
+    )
+
+
+def test_graph_takes_variables_files_and_names(
+    loaded: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The target is whatever a user has at hand."""
+    other = tf.Graph()
+    with other.as_default():
+        tf.constant(1.0, name="elsewhere")
+    file = tmp_path / "g.pb"
+    file.write_bytes(other.as_graph_def().SerializeToString())
+    loaded.user_ns["other"] = other
+    loaded.run_cell("x = tf.constant(1.0, name='here')")
+
+    assert "elsewhere" in out(loaded, "%tfnb graph other", capsys)
+    assert "elsewhere" in out(loaded, f"%tfnb graph {file}", capsys)
+    assert "here" in out(loaded, "%tfnb graph x", capsys)
+    assert "here" in out(loaded, "%tfnb graph here", capsys)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("%tfnb nonsense", "has no 'nonsense'; there are graph, placement"),
+        ("%tfnb graph nowhere", "'nowhere' is neither a variable with a graph, nor a file"),
+        ("%tfnb graph missing.pb", "There is no file 'missing.pb'"),
+        ("%tfnb graph --colour pink", "invalid choice: 'pink'"),
+        ("%tfnb watch", "write %%tfnb watch on its first line"),
+        ("%tfnb placement", "Nothing has run yet"),
+        ("%%tfnb graph\n1", "the cell magic has one subcommand"),
+    ],
+)
+def test_mistakes_are_usage_errors(
+    loaded: Any, capsys: pytest.CaptureFixture[str], line: str, message: str
+) -> None:
+    """One line that says what to do, and no traceback."""
+    text = out(loaded, line, capsys)
+
+    assert message in text
+    assert "Traceback" not in text
+
+
+def test_help_of_a_subcommand_names_its_options(
+    loaded: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`-h` prints the parser's help and raises nothing."""
+    text = out(loaded, "%tfnb graph -h", capsys)
+
+    assert "--colour" in text
+    assert "Error" not in text
+
+
+def test_placement_and_partitions_show_the_last_run(
+    loaded: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not the newest signature, but the one that ran last."""
+    loaded.run_cell("a = tf.constant(1.0, name='a') + 1.0\nb = tf.constant(2.0, name='b') * 3.0")
+    loaded.run_cell("_ = a.eval(), b.eval(), a.eval()")
+
+    text = out(loaded, "%tfnb placement", capsys)
+    assert text.startswith("CPU:0: ")
+    assert "\na " in text
+    assert "\nb " not in text
+    assert "\nb " in out(loaded, "%tfnb placement b", capsys)
+    assert out(loaded, "%tfnb partitions b", capsys).startswith("CPU:0: 4 nodes")
+
+
+def test_placement_of_what_never_ran_is_prepared(
+    loaded: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A fetch can be placed without running it."""
+    loaded.run_cell("p = tf.placeholder(tf.float32, name='p')\nq = p + 1.0")
+
+    assert "\np " in out(loaded, "%tfnb placement q", capsys)
+
+
+def test_watch_runs_the_cell_and_sums_up(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """The cell's value is displayed as ever; the summary follows."""
+    text = out(loaded, "%%tfnb watch\nx = tf.constant(20.0) + 1.0\nfloat(x.eval())", capsys)
+
+    assert "21.0" in text
+    assert "done: 1 step" in text
+    assert "CPU:0: 4 of 4 nodes, 4 runs" in text
+
+
+def test_watch_knows_lines_and_lets_errors_out(
+    loaded: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Line 3 of the cell is line 3, for operations and for tracebacks."""
+    result = loaded.run_cell(
+        "%%tfnb watch\nx = tf.constant(1.0)\ny = x + 1.0\nraise KeyError('mine')",
+        store_history=True,
+    )
+
+    assert isinstance(result.error_in_exec, KeyError)
+    site = loaded.user_ns["y"].op.creation_site
+    assert (site.cell, site.line) == (loaded.execution_count - 1, 3)
+    assert "line 4" in capsys.readouterr().out
+
+
+def test_watch_hears_sessions_opened_in_the_cell(
+    loaded: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every session counts, also one that is made and closed inside."""
+    cell = (
+        "%%tfnb watch\n"
+        "with tf.Session() as s:\n"
+        "    _ = s.run(tf.constant(1.0)), s.run(tf.constant(2.0))"
+    )
+
+    assert "done: 2 steps" in out(loaded, cell, capsys)
+
+
+def test_watch_tells_of_a_failed_step(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error is part of the summary, and the cell fails as it would without watching."""
+    cell = "%%tfnb watch\n(tf.constant([1.0]) + tf.placeholder(tf.float32, name='p')).eval()"
+    text = out(loaded, cell, capsys)
+
+    assert "failed: 1 step" in text
+    assert "InvalidArgumentError" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("%tfnb gr", ["graph"]),
+        ("%tfnb p", ["placement", "partitions"]),
+        ("%%tfnb ", ["watch"]),
+        ("%tfnb graph --c", ["--colour"]),
+        ("%tfnb graph --colour d", ["device"]),
+        ("%tfnb graph lay", ["layer_out", "layer/"]),
+        ("%tfnb graph layer/in", ["layer/inner/"]),
+        ("%tfnb graph layer/inner/", ["layer/inner/x"]),
+        ("x = %tfnb", []),
+        ("print(1)", []),
+    ],
+)
+def test_completion(loaded: Any, text: str, expected: list[str]) -> None:
+    """Subcommands, options, choices, variables, scopes one level at a time."""
+    with tf.name_scope("layer/inner"):
+        loaded.user_ns["layer_out"] = tf.constant(1.0, name="x")
+
+    assert completions(magics_of(loaded), text) == expected
+
+
+def test_ipython_asks_for_completion(loaded: Any) -> None:
+    """The matcher is installed, and what others would offer is suppressed."""
+    line = "%tfnb pl"
+    with provisionalcompleter():
+        found = [completion.text for completion in loaded.Completer.completions(line, len(line))]
+
+    assert found == ["placement"]
+
+
+def test_the_shell_configures_the_magics(loaded: Any) -> None:
+    """`%config TfnbMagics.height = 600` changes the default height."""
+    loaded.run_line_magic("config", "TfnbMagics.height = 600")
+
+    assert magics_of(loaded).height == 600

@@ -1,0 +1,303 @@
+"""Live progress, without a thread and without a browser: real sessions, a list for a sink."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.notebook.step_frames import FrameBook
+from tfnb.notebook.step_model import DEAD, DONE, FAILED, MAX_READ, RAN, WAITING, StepModel
+from tfnb.notebook.step_publisher import StepPublisher
+from tfnb.notebook.step_recorder import EventLog, StepRecorder
+from tfnb.notebook.targets import events_of
+from tfnb.notebook.views.progress import Watch
+
+if TYPE_CHECKING:
+    from tfnb.notebook.scene import Scene
+
+STATE = 0b111
+
+
+class Pictures:
+    """A sink that keeps what it was shown."""
+
+    def __init__(self) -> None:
+        self.scenes: list[Scene] = []
+        self.states: list[bytes] = []
+        self.counters: list[dict[str, Any]] = []
+
+    def show(
+        self, scene: Scene | None, states: bytes, counters: dict[str, Any] | None = None
+    ) -> None:
+        """Keeps a picture."""
+        if scene is not None:
+            self.scenes.append(scene)
+        self.states.append(states)
+        if counters is not None:
+            self.counters.append(counters)
+
+
+class Watched:
+    """A session with a recorder, and a publisher that publishes when it is told."""
+
+    def __init__(self, session: Any, max_events: int = 60_000) -> None:
+        self.log = EventLog(max_events)
+        self.model = StepModel(lambda _: session.graph)
+        self.sink = Pictures()
+        self.publisher = StepPublisher(self.log, self.model, self.sink)
+        events = events_of(session)
+        assert events is not None
+        events.add(StepRecorder(self.log, 0))
+
+    def states_by_name(self) -> dict[str, int]:
+        """The last picture's state of every node."""
+        scene = self.sink.scenes[-1]
+        return {
+            node.name: byte & STATE
+            for node, byte in zip(scene.nodes, self.sink.states[-1], strict=True)
+        }
+
+
+def loop(iterations: int) -> Any:
+    """A loop that doubles a number."""
+    _, value = tf.while_loop(
+        lambda i, x: i < iterations, lambda i, x: [i + 1, x * 2.0], [0, 1.0], name="loop"
+    )
+    return value
+
+
+def test_a_finished_step_shows_every_node_done(graph: Any) -> None:
+    """All nodes of the step are in the scene, and all are done."""
+    with tf.Session() as session:
+        watched = Watched(session)
+        session.run(tf.add(1.0, 2.0, name="sum"))
+        assert watched.publisher.publish()
+
+    assert set(watched.states_by_name().values()) == {DONE}
+    assert watched.states_by_name().keys() >= {"sum", "sum/x", "sum/y"}
+    counters = watched.sink.counters[-1]
+    assert (counters["phase"], counters["steps"]) == ("done", 1)
+    (partition,) = counters["partitions"]
+    assert partition["done"] == partition["total"] == len(watched.sink.scenes[0].nodes)
+
+
+def test_nothing_new_is_not_shown_again(graph: Any) -> None:
+    """An idle watch sends nothing."""
+    with tf.Session() as session:
+        watched = Watched(session)
+        session.run(tf.constant(1.0))
+
+        assert watched.publisher.publish()
+        assert not watched.publisher.publish()
+
+
+def test_a_scene_is_sent_once_per_signature(graph: Any) -> None:
+    """A thousand steps of one kind send one graph."""
+    x = tf.constant(1.0) + 2.0
+    with tf.Session() as session:
+        watched = Watched(session)
+        for _ in range(3):
+            session.run(x)
+            watched.publisher.publish()
+        session.run(x * 2.0)
+        watched.publisher.publish()
+
+    assert len(watched.sink.scenes) == 2
+    assert watched.sink.counters[-1]["steps"] == 4
+
+
+def test_a_running_step_is_seen_between_its_nodes(graph: Any) -> None:
+    """While a node waits, those before it are done and those after it are waiting."""
+    queue = tf.FIFOQueue(1, [tf.float32])
+    before = tf.constant(2.0, name="before")
+    after = tf.multiply(queue.dequeue(name="waiting"), before, name="after")
+    enqueue = queue.enqueue(3.0)
+    with tf.Session() as session:
+        watched = Watched(session)
+        runner = threading.Thread(target=session.run, args=(after,))
+        runner.start()
+        while "waiting" not in str(watched.sink.counters[-1:]):
+            watched.publisher.publish()
+        states = watched.states_by_name()
+        counters = watched.sink.counters[-1]
+        watched.log.events.clear()
+        session.run(enqueue)
+        runner.join()
+
+    assert counters["phase"] == "running"
+    assert states["after"] == WAITING
+    assert counters["partitions"][0]["current"] == "waiting"
+
+
+def test_loops_show_their_iterations(graph: Any) -> None:
+    """The row says which iteration and that the loop has ended."""
+    with tf.Session() as session:
+        watched = Watched(session)
+        session.run(loop(10))
+        watched.publisher.publish()
+
+    (frame,) = watched.sink.counters[-1]["frames"]
+    assert frame["name"].startswith("loop/")
+    assert (frame["iteration"], frame["live"], frame["isDone"], frame["runs"]) == (10, 0, True, 1)
+
+
+def test_nested_loops_are_rows_below_each_other(graph: Any) -> None:
+    """The inner loop is entered once per outer iteration that runs its body."""
+
+    def body(i: Any, x: Any) -> list[Any]:
+        _, y = tf.while_loop(lambda j, y: j < 3, lambda j, y: [j + 1, y + 1.0], [0, x], name="in")
+        return [i + 1, y]
+
+    result = tf.while_loop(lambda i, x: i < 4, body, [0, 0.0], name="out")[1]
+    with tf.Session() as session:
+        watched = Watched(session)
+        assert session.run(result) == 12.0
+        watched.publisher.publish()
+
+    outer, inner = watched.sink.counters[-1]["frames"]
+    assert (outer["name"].split("/")[0], outer["depth"], outer["iteration"]) == ("out", 0, 4)
+    assert (inner["depth"], inner["iteration"]) == (1, 3)
+    assert inner["runs"] >= 4
+
+
+def test_a_branch_not_taken_is_dead_and_a_loop_body_is_not(graph: Any) -> None:
+    """Dead in the last iteration only is not dead."""
+    branch = tf.cond(
+        tf.constant(True), lambda: tf.constant(1.0, name="yes"), lambda: tf.constant(2.0, name="no")
+    )
+    with tf.Session() as session:
+        watched = Watched(session)
+        session.run(branch)
+        watched.publisher.publish()
+        states = watched.states_by_name()
+        session.run(loop(3))
+        watched.publisher.publish()
+        looped = watched.states_by_name()
+
+    assert states["cond/yes"] == DONE
+    assert states["cond/no"] == DEAD
+    assert looped["loop/mul"] == DONE
+
+
+def test_counts_travel_as_powers_of_two(graph: Any) -> None:
+    """The high four bits are the bit length of how often a node ran."""
+    with tf.Session() as session:
+        watched = Watched(session)
+        session.run(loop(9))
+        watched.publisher.publish()
+
+    scene, states = watched.sink.scenes[0], watched.sink.states[0]
+    levels = {node.name: byte >> 4 for node, byte in zip(scene.nodes, states, strict=True)}
+    assert levels["loop/mul"] == (9).bit_length()  # the tenth time it is dead
+    assert levels["loop/Exit_1"] == (10).bit_length()
+
+
+def test_a_failed_step_shows_where(graph: Any) -> None:
+    """The node that failed is marked, and the message is there."""
+    bad = tf.reshape(tf.placeholder(tf.float32, name="p"), [2, 2], name="bad")
+    with tf.Session() as session:
+        watched = Watched(session)
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(bad, {"p:0": np.zeros(3, np.float32)})
+        watched.publisher.publish(is_final=True)
+
+    assert watched.states_by_name()["bad"] == FAILED
+    assert watched.sink.counters[-1]["phase"] == "failed"
+    assert "reshape" in watched.sink.counters[-1]["error"].lower()
+
+
+def test_a_flood_of_events_is_skipped_and_counted(graph: Any) -> None:
+    """Only the newest events are read; the end and the loops are known all the same."""
+    with tf.Session() as session:
+        watched = Watched(session, max_events=2 * MAX_READ)
+        session.run(loop(3000))
+        watched.publisher.publish(is_final=True)
+
+    counters = watched.sink.counters[-1]
+    assert counters["dropped"] > 0
+    assert counters["phase"] == "done"
+    assert counters["partitions"][0]["done"] == counters["partitions"][0]["total"]
+    assert counters["frames"][0]["iteration"] == 3000
+    assert set(watched.states_by_name().values()) == {DONE}
+
+
+def test_what_ran_is_marked_until_the_step_ends(graph: Any) -> None:
+    """The last picture is at rest."""
+    with tf.Session() as session:
+        watched = Watched(session)
+        session.run(tf.constant(1.0) + 2.0)
+        watched.publisher.publish()
+
+    assert all(byte & RAN == 0 for byte in watched.sink.states[-1])
+
+
+def test_two_devices_are_two_partitions(graph: Any) -> None:
+    """Each has its own bar, and Recv takes from Send in the scene."""
+    with tf.device("/CPU:0"):
+        a = tf.constant(1.0, name="a")
+    with tf.device("/CPU:1"):
+        b = tf.add(a, a, name="b")
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+        watched = Watched(session)
+        assert session.run(b) == 2.0
+        watched.publisher.publish()
+
+    partitions = watched.sink.counters[-1]["partitions"]
+    assert [p["device"].rpartition("/")[2] for p in partitions] == ["device:CPU:0", "device:CPU:1"]
+    assert all(p["done"] == p["total"] for p in partitions)
+    scene = watched.sink.scenes[0]
+    ops = {(scene.nodes[source].op, scene.nodes[to].op) for source, _, to, _ in scene.edges}
+    assert ("_Send", "_Recv") in ops
+
+
+def test_a_watch_lets_go_of_its_sessions(graph: Any) -> None:
+    """After the block nobody listens, and the thread has ended."""
+    x = tf.constant(1.0)
+    with tf.Session() as session:
+        events = events_of(session)
+        assert events is not None
+        with Watch(keeps_summary=False) as watch:
+            assert len(events.observers) == 1
+            session.run(x)
+        assert events.observers == ()
+
+    assert not [t for t in threading.enumerate() if t.name == "tfnb-publisher"]
+    assert watch.model.steps_done == 1
+    assert watch.summary().startswith("done: 1 step")
+
+
+def test_a_sink_that_fails_does_not_stop_the_steps(
+    graph: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever watches cannot break what is watched."""
+    with tf.Session() as session:
+        watched = Watched(session)
+        watched.sink.show = None  # type: ignore[assignment, method-assign]
+        session.run(tf.constant(1.0))
+        watched.publisher.stop()
+
+    assert "go on unseen" in caplog.text
+
+
+def test_frames_are_known_whatever_is_read_first() -> None:
+    """A row appears with the first iteration that is seen.
+
+    What came before it is taken as ended.
+    """
+    book = FrameBook()
+    book.enter(0, frame_id=7, parent=0, name_index=0)
+    book.iteration_started(0, 7, 41, "CPU:0", ("loop",))
+    book.iteration_started(0, 7, 42, "CPU:0", ("loop",))
+    (row,) = book.rows()
+    assert (row.name, row.iteration, row.live) == ("loop", 42, 2)
+
+    book.iteration_done(0, 7, 42)
+    assert book.rows()[0].live == 0
+    book.frame_done(0, 7)
+    assert book.rows()[0].is_done
+    book.iteration_started(0, 99, 0, "CPU:0", ("loop",))  # a frame nobody told of
+    assert len(book.rows()) == 1
