@@ -138,6 +138,28 @@ def test_uninitialized_variable_is_named(sess: tf.Session) -> None:
         sess.run(resource + 1.0)
 
 
+def test_all_uninitialized_variables_are_named(sess: tf.Session) -> None:
+    """Those that the run needs and that have no value in this session."""
+    a, b = (tf.Variable(1.0, use_resource=False, name=n) for n in "ab")
+    c = tf.Variable(1.0, use_resource=True, name="c")
+    other = tf.Variable(1.0, name="other")
+    total = tf.add_n([a * 1.0, b * 1.0, c * 1.0])
+    sess.run(b.initializer)
+    with pytest.raises(tf.errors.FailedPreconditionError) as caught:
+        sess.run([total, tf.assign(other, 2.0)])
+    assert "needs 2 variables without a value in this session: " in caught.value.message
+    assert {"a", "c"} == set(
+        caught.value.message.partition("session: ")[2].splitlines()[0].split(", ")
+    )
+    assert "tf.global_variables_initializer()" in caught.value.message
+    assert "Another open session" not in caught.value.message
+    assert len(str(caught.value).splitlines()) <= 12
+    with tf.Session() as initialized:
+        initialized.run(tf.global_variables_initializer())
+        with pytest.raises(tf.errors.FailedPreconditionError, match="Another open session of this"):
+            sess.run(total)
+
+
 def test_error_of_a_node_the_user_did_not_make(sess: tf.Session) -> None:
     """Then there is no operation."""
     v = tf.Variable(3.0, use_resource=False)

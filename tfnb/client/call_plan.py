@@ -42,6 +42,8 @@ class CallPlan:
         targets: Operations that run for their effect.
         signature: The three as names, in the runtime's order: feeds, fetches, targets.
         executors: The runtime's executors, or None where nothing has to run.
+        graph: The user's graph.
+        runtime: The runtime's session.
         num_marks: How many marks forbade feeding or fetching in the graph when this was checked.
     """
 
@@ -50,21 +52,22 @@ class CallPlan:
         "_build_results",
         "_converters",
         "_finish",
-        "_graph",
         "_only_value",
         "_run_prepared",
         "executors",
         "feeds",
         "fetch_tensors",
+        "graph",
         "num_marks",
+        "runtime",
         "signature",
         "targets",
     )
 
     def __init__(self, session: BaseSession, mapper: FetchMapper, fed: Iterable[Tensor]) -> None:
         # No plan holds on to its session, so that a forgotten session ends at once.
-        runtime = session._session
-        self._graph = session.graph
+        self.runtime = runtime = session._session
+        self.graph = session.graph
         self.num_marks = session.graph._num_access_marks
         self.feeds = [Feed(tensor, runtime) for tensor in fed]
         self._converters = [feed.convert for feed in self.feeds]
@@ -101,7 +104,7 @@ class CallPlan:
             try:
                 self.executors = runtime.prepare(*self.signature)
             except errors.OpError as error:
-                raise explain(error, self._graph, self) from None
+                raise explain(error, self.graph, self) from None
 
     def run(self, values: Iterable[Any], options: Any = None, run_metadata: Any = None) -> Any:
         """Run one step; ``values`` are the user's values of ``feeds``, in order."""
@@ -116,7 +119,7 @@ class CallPlan:
                 else:
                     results = self._run_prepared(self.executors, converted, options, run_metadata)
             except errors.OpError as error:
-                raise explain(error, self._graph, self) from None
+                raise explain(error, self.graph, self) from None
         if self._only_value:
             value = results[0]
             if value.__class__ is _ndarray and value.ndim == 0:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from tfnb.core.errors import OpError
+from tfnb.core.errors import FailedPreconditionError, OpError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from tfnb.client.call_plan import CallPlan
     from tfnb.framework.graph import Graph
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # Of many missing feeds or long paths the first ones are shown.
 _MAX_LISTED = 4
+_MAX_NAMES = 8
 _MAX_PATH = 5
 
 _NODE_IN_MESSAGE = re.compile(r"\{\{node ([^}\s]+)\}\}|\[\[node ([^\s\]]+)")
@@ -98,22 +99,33 @@ def _advice(error: OpError, op: Operation | None, plan: CallPlan | None) -> list
         return []
     if error.message.startswith("You must feed a value for placeholder"):
         return _missing_feeds_advice(plan)
+    if isinstance(error, FailedPreconditionError) and (
+        "uninitialized value" in error.message or "Could not find variable" in error.message
+    ):
+        return _uninitialized_advice(plan)
     return []
 
 
-# -- placeholders without a value ------------------------------------------------------------------
+# -- what a run needs ------------------------------------------------------------------------------
+
+_IsCut: TypeAlias = "Callable[[Operation, Tensor], bool]"
 
 
-class _Missing(NamedTuple):
-    """A placeholder that a run reaches but does not feed."""
+class _Reached(NamedTuple):
+    """An operation that a run needs, and how it gets there."""
 
-    tensor: Tensor
-    path: list[str]  # from what was asked for down to the placeholder
+    op: Operation
+    path: list[str]  # from what was asked for down to the operation
 
 
-def missing_feeds(plan: CallPlan) -> list[_Missing]:
-    """Every placeholder that the plan's fetches can reach without passing a fed tensor."""
-    fed = {feed.tensor for feed in plan.feeds}
+def _reached(plan: CallPlan, types: frozenset[str], is_cut: _IsCut) -> list[_Reached]:
+    """The operations of some types that a plan needs, those nearest to its fetches first.
+
+    Args:
+        plan: The run.
+        types: Which operations are meant.
+        is_cut: Says of a consumer and its input whether the walk stops there.
+    """
     parents: dict[Operation, Operation | None] = {}
     queue: deque[Operation] = deque()
 
@@ -124,17 +136,17 @@ def missing_feeds(plan: CallPlan) -> list[_Missing]:
 
     for root in (*(tensor.op for tensor in plan.fetch_tensors), *plan.targets):
         reach(root, None)
-    missing = []
+    found = []
     while queue:
         op = queue.popleft()
-        if op.type in ("Placeholder", "PlaceholderV2"):
-            missing.append(_Missing(op.outputs[0], _path(op, parents)))
+        if op.type in types:
+            found.append(_Reached(op, _path(op, parents)))
         for tensor in op.inputs:
-            if tensor not in fed:
+            if not is_cut(op, tensor):
                 reach(tensor.op, op)
         for control in op.control_inputs:
             reach(control, op)
-    return missing
+    return found
 
 
 def _path(op: Operation, parents: dict[Operation, Operation | None]) -> list[str]:
@@ -146,8 +158,14 @@ def _path(op: Operation, parents: dict[Operation, Operation | None]) -> list[str
     return names[::-1]
 
 
+# -- placeholders without a value ------------------------------------------------------------------
+
+_PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
+
+
 def _missing_feeds_advice(plan: CallPlan) -> list[str]:
-    missing = missing_feeds(plan)
+    fed = {feed.tensor for feed in plan.feeds}
+    missing = _reached(plan, _PLACEHOLDERS, lambda _, tensor: tensor in fed)
     if not missing:
         return []
     lines = [
@@ -156,24 +174,92 @@ def _missing_feeds_advice(plan: CallPlan) -> list[str]:
         else f"This run reaches {len(missing)} placeholders without a value:"
     ]
     lines += [
-        f"  {m.tensor.name} {m.tensor.dtype.name} {_shape_text(m.tensor)}, for {_path_text(m.path)}"
-        for m in missing[:_MAX_LISTED]
+        f"  {_described(m.op.outputs[0])}, for {_path_text(m.path)}" for m in missing[:_MAX_LISTED]
     ]
     if len(missing) > _MAX_LISTED:
-        lines.append(f"  and {_names(m.tensor.name for m in missing[_MAX_LISTED:])}")
-    pairs = ", ".join(f"{m.tensor.name!r}: {_example_value(m.tensor)}" for m in missing)
+        lines.append(f"  and {', '.join(m.op.outputs[0].name for m in missing[_MAX_LISTED:])}")
+    tensors = [m.op.outputs[0] for m in missing]
+    pairs = ", ".join(f"{tensor.name!r}: {_example_value(tensor)}" for tensor in tensors)
     lines.append(f"Pass them along: feed_dict={{{pairs}}}")
     return lines
+
+
+# -- variables without a value ---------------------------------------------------------------------
+
+# Type of the op -> type of the resource that holds the value.
+_VARIABLES = {
+    "Variable": "LegacyVariable",
+    "VariableV2": "LegacyVariable",
+    "VarHandleOp": "Variable",
+}
+# Ops that work on a variable without a value, beside those whose definition says so.
+_GIVE_VALUES = frozenset({"AssignVariableOp", "VarIsInitializedOp", "DestroyResourceOp"})
+
+
+def _uninitialized_advice(plan: CallPlan) -> list[str]:
+    fed = {feed.tensor for feed in plan.feeds}
+
+    def is_cut(op: Operation, tensor: Tensor) -> bool:
+        return tensor in fed or (
+            tensor.op.type in _VARIABLES
+            and (op.type in _GIVE_VALUES or op.op_definition.op_def.allows_uninitialized_input)
+        )
+
+    needed = [r.op for r in _reached(plan, frozenset(_VARIABLES), is_cut)]
+    without = [op for op in needed if not _has_value(plan.runtime, op)]
+    if not without:
+        return []
+    names = ", ".join(op.name for op in without[:_MAX_NAMES])
+    if len(without) > _MAX_NAMES:
+        names += f" and {len(without) - _MAX_NAMES} more"
+    lines = [
+        f"This run needs {len(without)} variables without a value in this session: {names}"
+        if len(without) > 1
+        else f"This run needs one variable without a value in this session: {names}",
+        "Give them values first: sess.run(tf.global_variables_initializer()), or restore a "
+        "checkpoint.",
+    ]
+    others = [
+        other
+        for other in _runtimes_of(plan.graph)
+        if other is not plan.runtime and all(_has_value(other, op) for op in without)
+    ]
+    if others:
+        lines.append("Another open session of this graph has values for them.")
+    return lines
+
+
+def _runtimes_of(graph: Graph) -> list[Any]:
+    """The runtime's side of every open session of a graph."""
+    from tfnb.client.session import live_sessions  # which imports this file
+
+    return [session._session for session in live_sessions() if session.graph is graph]
+
+
+def _has_value(runtime: Any, op: Operation) -> bool:
+    """Whether a session holds a value for a variable; True where that cannot be known."""
+    device_mgr = getattr(runtime, "device_mgr", None)
+    if device_mgr is None:
+        return True
+    container, shared_name = op.attr("container").decode(), op.attr("shared_name").decode()
+    cells = [
+        device.resource_manager.find(container, _VARIABLES[op.type], shared_name or op.name)
+        for device in device_mgr.devices
+    ]
+    return any(cell is not None and cell.is_initialized for cell in cells)
+
+
+# -- texts -----------------------------------------------------------------------------------------
+
+
+def _described(tensor: Tensor) -> str:
+    return f"{tensor.name} {tensor.dtype.name} {_shape_text(tensor)}"
 
 
 def _path_text(path: Sequence[str]) -> str:
     if len(path) > _MAX_PATH:
         path = [*path[:2], f"… {len(path) - _MAX_PATH + 1} more …", *path[-2:]]
     return " ← ".join(path)
-
-
-def _names(names: Iterable[str]) -> str:
-    return ", ".join(names)
 
 
 def _shape_text(tensor: Tensor) -> str:

@@ -79,7 +79,9 @@ class RefCell:
         return value
 
     def assign(self, value: Any) -> None:
-        """Replaces the value."""
+        """Replaces the value; an array that is only lent, as a fed one, is copied."""
+        if isinstance(value, np.ndarray) and not value.flags.writeable:
+            value = value.copy()
         with self.lock:
             self.value = value
 
