@@ -1,0 +1,311 @@
+"""Stores how TensorFlow places and partitions graphs: tests/golden/partitions.json.
+
+    python scripts/oracle/partitions.py        needs TensorFlow
+
+A case is a GraphDef with device requests, colocation, variables, conds and loops over three CPU
+devices, what is fetched and run, and TensorFlow's partitions of it (or its error) as
+tests/graph/partition_text.py puts them.  A few are written by hand, most are random, by seed.
+
+Constants have a hundred elements, as TensorFlow 2 copies small ones to each device that uses
+them.  Free Identity nodes are not among the random ops, as it moves those to their consumers.
+TensorFlow 1 does neither.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import random
+import sys
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import tensorflow.compat.v1 as tf
+from tensorflow.core.framework import graph_pb2
+
+from tests.graph.partition_text import partition_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+tf.disable_v2_behavior()
+
+NUM_FLAT, NUM_LOOPS = 60, 16
+DEVICES = [None, "/cpu:0", "/cpu:1", "/cpu:2"]
+OUT = Path(__file__).resolve().parents[2] / "tests/golden/partitions.json"
+
+
+def config(soft: bool) -> Any:
+    """Three CPU devices and no optimisation."""
+    found = tf.ConfigProto(device_count={"CPU": 3}, allow_soft_placement=soft)
+    found.operation_timeout_in_ms = 10_000
+    found.graph_options.rewrite_options.disable_meta_optimizer = True
+    found.graph_options.optimizer_options.opt_level = -1
+    return found
+
+
+def answer(name: str, fetches: list[str], targets: list[str], soft: bool, **feeds: Any) -> Any:
+    """Runs the default graph once and records what came of it."""
+    options, metadata = tf.RunOptions(output_partition_graphs=True), tf.RunMetadata()
+    graph_def = tf.get_default_graph().as_graph_def()
+    case: dict[str, Any] = {
+        "name": name,
+        "graph": base64.b85encode(zlib.compress(graph_def.SerializeToString(), 9)).decode(),
+        "feeds": [f"{key}:0" for key in feeds],
+        # A direct session sorts what it is asked for before it builds.
+        "fetches": sorted(fetches),
+        "targets": sorted(targets),
+        "soft": soft,
+    }
+    with tf.Session(config=config(soft)) as session:
+        try:
+            session.run([variable.initializer for variable in tf.global_variables()])
+            session.run(
+                [*fetches, *targets],
+                {f"{key}:0": value for key, value in feeds.items()},
+                options=options,
+                run_metadata=metadata,
+            )
+        except tf.errors.DeadlineExceededError:
+            return None  # TensorFlow itself stands still in a few nests of loops
+        except tf.errors.InvalidArgumentError as error:
+            text = error.message.partition("Cannot colocate nodes")
+            case["error"] = (text[1] + text[2]).partition("\n")[0]
+    case["partitions"] = partition_text(metadata.partition_graphs)
+    return case
+
+
+def big(value: float) -> Any:
+    """A constant that stays one node."""
+    return tf.constant([value] * 100)
+
+
+# -- by hand ---------------------------------------------------------------------------------------
+
+
+def shared_tensor() -> list[Any]:
+    """One tensor, two consumers on another device."""
+    with tf.device("/cpu:0"):
+        a = tf.random.uniform([2], name="a")
+    with tf.device("/cpu:1"):
+        return [tf.add(a, a, name="b"), tf.negative(a, name="c")]
+
+
+def control_edges() -> list[Any]:
+    """Two control edges and a data edge between two devices."""
+    with tf.device("/cpu:0"):
+        a, n = tf.random.uniform([2], name="a"), tf.no_op("n")
+    with tf.device("/cpu:1"), tf.control_dependencies([a.op, n]):
+        return [tf.negative(big(1.0), name="b"), tf.negative(a, name="d")]
+
+
+def reference_across() -> list[Any]:
+    """A reference variable read on another device, twice."""
+    with tf.device("/cpu:1"):
+        v = tf.Variable([1.0] * 100, use_resource=False, name="v")
+    with tf.device("/cpu:0"):
+        return [tf.add(v, v, name="b"), tf.negative(v, name="c"), tf.assign_add(v, v, name="d")]
+
+
+def cond_across() -> list[Any]:
+    """The two sides of a cond on two devices."""
+    with tf.device("/cpu:0"):
+        a, p = big(1.0), tf.reduce_sum(big(1.0)) > 0.0
+    with tf.device("/cpu:1"):
+        b = big(2.0)
+
+    def there() -> Any:
+        with tf.device("/cpu:1"):
+            return a + b
+
+    def here() -> Any:
+        with tf.device("/cpu:0"):
+            return a * b
+
+    with tf.device("/cpu:0"):
+        return [tf.cond(p, there, here)]
+
+
+BY_HAND: list[Callable[[], list[Any]]] = [
+    shared_tensor,
+    control_edges,
+    reference_across,
+    cond_across,
+]
+
+
+# -- flat and random -------------------------------------------------------------------------------
+
+FLAT_DEVICES = [f"/device:CPU:{i}" for i in (0, 1, 2, "*")] + ["/job:localhost"]
+
+
+class FlatGraph:
+    """A random GraphDef of arithmetic, reference variables and handles."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.graph_def = graph_pb2.GraphDef()
+        self.graph_def.versions.producer = 1000
+        self.names: list[str] = []
+        self.values: list[str] = []
+        self.refs: list[str] = []
+        self.handles: list[str] = []
+        for _ in range(rng.randint(5, 22)):
+            self.add_any()
+
+    def add(self, op: str, inputs: tuple[str, ...] = (), **types: int) -> Any:
+        """Adds a node with a random device, colocation and control input."""
+        rng = self.rng
+        device = rng.choice(FLAT_DEVICES) if rng.random() < 0.4 else ""
+        node = self.graph_def.node.add(name=f"n{len(self.names)}", op=op, device=device)
+        node.input.extend(inputs)
+        for name, number in types.items():
+            node.attr[name].type = number
+        if self.names and rng.random() < 0.18:
+            node.attr["_class"].list.s.append(b"loc:@" + rng.choice(self.names).encode())
+        if self.names and rng.random() < 0.15:
+            node.input.append("^" + rng.choice(self.names))
+        self.names.append(node.name)
+        return node
+
+    def add_any(self) -> None:
+        """Adds a node of a random op that can be added now."""
+        choice, values, refs, handles = self.rng.random(), self.values, self.refs, self.handles
+        pick = self.rng.choice
+        if choice < 0.2 or not values:
+            node = self.add("Const", dtype=1)
+            tensor = node.attr["value"].tensor
+            tensor.dtype = 1
+            tensor.tensor_shape.dim.add(size=100)
+            tensor.float_val.append(1.5)
+            values.append(node.name)
+        elif choice < 0.5:
+            values.append(self.add("AddV2", (pick(values), pick(values)), T=1).name)
+        elif choice < 0.64:
+            values.append(self.add("Neg", (pick(values),), T=1).name)
+        elif choice < 0.72:
+            node = self.add("VariableV2", dtype=1)
+            node.attr["shape"].shape.dim.add(size=100)
+            refs.append(node.name)
+        elif choice < 0.8 and refs:
+            node = self.add("Assign", (pick(refs), pick(values)), T=1)
+            refs.append(node.name)
+            values.append(node.name)
+        elif choice < 0.84 and refs:
+            self.add("IsVariableInitialized", (pick(refs),), dtype=1)
+        elif choice < 0.9:
+            node = self.add("VarHandleOp", dtype=1)
+            node.attr["shape"].shape.dim.add(size=100)
+            node.attr["shared_name"].s = node.name.encode()
+            handles.append(node.name)
+        elif choice < 0.95 and handles:
+            self.add("AssignVariableOp", (pick(handles), pick(values)), dtype=1)
+        elif handles:
+            self.add("VarIsInitializedOp", (pick(handles),))
+        else:
+            values.append(self.add("Neg", (pick(values),), T=1).name)
+
+
+def flat_case(seed: int) -> Any:
+    """One random flat graph and TensorFlow's answer."""
+    rng = random.Random(seed)
+    graph = FlatGraph(rng)
+    soft = rng.random() < 0.5
+    targets = [name for name in graph.names if rng.random() < 0.5] or graph.names[-1:]
+    tf.import_graph_def(graph.graph_def, name="")
+    return answer(f"flat {seed}", [], targets, soft)
+
+
+# -- loops and conds, random -----------------------------------------------------------------------
+
+
+class LoopGraph:
+    """Random while loops and conds, nested two deep, over the devices."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        with self.device():
+            values = [big(1.0), big(2.0)]
+        values = self.block(self.block(values, 0), 0)
+        self.values = [*values, self.loop(values, 1)]
+
+    def device(self) -> Any:
+        """A random device scope."""
+        return tf.device(self.rng.choice(DEVICES))
+
+    def op(self, values: list[Any]) -> Any:
+        """A random op."""
+        pick = self.rng.choice
+        with self.device():
+            kind = self.rng.randrange(2)
+            return pick(values) + pick(values) if kind else -pick(values)
+
+    def block(self, values: list[Any], depth: int) -> list[Any]:
+        """A few ops, loops or conds after each other."""
+        for _ in range(self.rng.randint(1, 3)):
+            choice = self.rng.random()
+            if choice < 0.25 and depth < 2:
+                values = [*values, self.loop(values, depth + 1)]
+            elif choice < 0.45 and depth < 2:
+                values = [*values, self.cond(values, depth + 1)]
+            else:
+                values = [*values, self.op(values)]
+        return values
+
+    def loop(self, values: list[Any], depth: int) -> Any:
+        """A loop of two iterations."""
+        rng = self.rng
+        with self.device():
+            start = tf.reduce_sum(big(0.0))
+
+        def body(i: Any, x: Any) -> Any:
+            inside = self.block([x, *values[:2]], depth)
+            waits_for = [rng.choice(inside)] if rng.random() < 0.3 else []
+            with self.device(), tf.control_dependencies(waits_for):
+                return i + 1.0, inside[-1] + inside[0]
+
+        with self.device():
+            result = tf.while_loop(lambda i, x: i < 2.0, body, [start, rng.choice(values)])
+        return result[1]
+
+    def cond(self, values: list[Any], depth: int) -> Any:
+        """A cond with a block on each side."""
+        with self.device():
+            pred = tf.reduce_sum(self.rng.choice(values)) > 0.0
+        with self.device():
+            return tf.cond(
+                pred,
+                lambda: self.block(values[:2], depth)[-1],
+                lambda: self.block(values[:2], depth)[-1],
+            )
+
+
+def loops_case(seed: int) -> Any:
+    """One random graph of loops and TensorFlow's answer."""
+    values = LoopGraph(random.Random(seed)).values
+    return answer(f"loops {seed}", [value.name for value in values[-3:]], [], True)
+
+
+def main() -> None:
+    """Asks TensorFlow about every case and writes the file."""
+    cases = []
+    for build in BY_HAND:
+        tf.reset_default_graph()
+        fetches = [tensor.name for tensor in build()]
+        cases.append(answer(build.__name__, fetches, [], True))
+    for make, count in ((flat_case, NUM_FLAT), (loops_case, NUM_LOOPS)):
+        for seed in range(count):
+            tf.reset_default_graph()
+            cases.append(make(seed))
+    cases = [case for case in cases if case is not None]
+    OUT.write_text(json.dumps(cases, indent=0) + "\n")
+    print(f"{len(cases)} cases, {OUT.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()
