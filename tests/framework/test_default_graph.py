@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 import tfnb as tf
 from tfnb.framework.default_graph import has_default_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 T = TypeVar("T")
 
@@ -54,7 +56,7 @@ def test_reset_gives_the_process_a_new_graph() -> None:
 
 def test_reset_inside_a_graph_is_refused() -> None:
     """TensorFlow's sentence."""
-    with pytest.raises(AssertionError, match="Do not use tf.reset_default_graph"):
+    with pytest.raises(AssertionError, match=r"Do not use tf.reset_default_graph"):
         tf.reset_default_graph()
 
 

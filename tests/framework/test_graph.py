@@ -194,9 +194,9 @@ def test_elements_of_another_graph_are_refused(graph: tf.Graph) -> None:
 
 def test_names_must_be_strings(graph: tf.Graph) -> None:
     """A number is the name of nothing."""
-    with pytest.raises(TypeError, match="Tensor names are strings .*, not int"):
+    with pytest.raises(TypeError, match=r"Tensor names are strings .*, not int"):
         graph.get_tensor_by_name(3)
-    with pytest.raises(TypeError, match="Operation names are strings .*, not int"):
+    with pytest.raises(TypeError, match=r"Operation names are strings .*, not int"):
         graph.get_operation_by_name(3)
 
 
@@ -270,7 +270,7 @@ def test_marks_forbid_feeding_and_fetching(graph: tf.Graph) -> None:
 
 
 def test_create_op_infers_and_fills_in_attributes(graph: tf.Graph) -> None:
-    """What follows from inputs or has a default may be left out; messages and plain values both do."""
+    """What follows from inputs or has a default may be left out."""
     a = tf.constant([1.0])
     pack = graph.create_op("Pack", [a, a], attrs={"N": tf.AttrValue(i=2)})
     assert (pack.get_attr("N"), pack.get_attr("T"), pack.get_attr("axis")) == (2, tf.float32, 0)

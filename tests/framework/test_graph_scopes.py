@@ -110,7 +110,7 @@ def test_a_device_spec_is_a_device() -> None:
 
 
 def test_a_device_function_sees_the_op_and_the_inner_device() -> None:
-    """It is asked for each operation; what it says is used as it is and merged with scopes outside."""
+    """It is asked for each operation; scopes outside are merged with what it says."""
     seen = []
 
     def choose(op: tf.Operation) -> str:

@@ -147,7 +147,7 @@ def test_a_device_can_be_set_later() -> None:
 def test_an_operation_is_no_tensor() -> None:
     """The message offers its output."""
     op = tf.constant(1.0, name="c").op
-    with pytest.raises(TypeError, match="can't convert Operation 'c' to Tensor; .* 'c:0'"):
+    with pytest.raises(TypeError, match=r"can't convert Operation 'c' to Tensor; .* 'c:0'"):
         tf.convert_to_tensor(op)
 
 

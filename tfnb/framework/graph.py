@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.proto import graph_pb2, op_def_pb2
 
-EXPORTS = {"tf": ["Graph", "Operation", "Tensor"]}
+EXPORTS = {"tf": ["Graph"]}
 
 _graph_ids = itertools.count()
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tfnb")
 
+EXPORTS = {"tf": ["Operation"]}
+
 
 class Operation:
     """One node: an op applied to tensors.

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
 
+EXPORTS = {"tf": ["Tensor"]}
+
 UNKNOWN_SHAPE = TensorShape(None)
 
 
