@@ -52,6 +52,15 @@ def test_callable_takes_feeds_in_order(sess: tf.Session) -> None:
     assert sess.make_callable(a - b, ("b:0", a))(10.0, 3.0) == -7.0
 
 
+def test_callable_feeds_only_what_it_gets(sess: tf.Session) -> None:
+    """Fewer values leave the other tensors alone, more are dropped, as in TensorFlow."""
+    a = tf.placeholder_with_default(3.0, [])
+    b = tf.placeholder_with_default(4.0, [])
+    call = sess.make_callable(a + b, [a, b])
+    for _ in range(2):
+        assert (call(), call(1.0), call(1.0, 2.0), call(1.0, 2.0, 9.0)) == (7.0, 5.0, 3.0, 3.0)
+
+
 def test_callable_checks_fed_shapes(sess: tf.Session) -> None:
     """As run does."""
     a = tf.placeholder(tf.float32, [2], name="a")

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfnb.client.call_plan import CallPlan
 from tfnb.client.feeds import Feed, fed_tensor
-from tfnb.client.fetches import FetchMapper
+from tfnb.client.fetches import FetchMapper, structure_key
 from tfnb.client.session_errors import explain
 from tfnb.core import errors
 from tfnb.proto.config_pb2 import CallableOptions
@@ -30,9 +30,19 @@ def make_callable(
         )
     if feed_list:
         keys = tuple(feed_list)
+        key = (structure_key(fetches), *keys)
+        graph = session.graph
 
         def run_with_feeds(*values: Any, **options: Any) -> Any:
-            return session.run(fetches, dict(zip(keys, values)), **options)
+            plan = session._plans.get(key)
+            if (
+                plan is None
+                or options
+                or len(values) != len(keys)
+                or plan.num_marks != graph._num_access_marks
+            ):
+                return session.run(fetches, dict(zip(keys, values)), **options)
+            return plan.run(values)
 
         return run_with_feeds
 
