@@ -100,14 +100,22 @@ class Lab:
         )
         return handle.as_element()
 
+    def has(self, text: str) -> bool:
+        """Whether any cell's source holds a text."""
+        return self._find(text) >= 0
+
     def index_of(self, text: str) -> int:
         """The first cell whose source holds a text."""
+        index = self._find(text)
+        assert index >= 0, f"no cell holds {text!r}"
+        return index
+
+    def _find(self, text: str) -> int:
         index: int = self.page.evaluate(
             "(text) => window.panel.content.widgets.findIndex("
             "(cell) => cell.model.sharedModel.getSource().includes(text))",
             text,
         )
-        assert index >= 0
         return index
 
 

@@ -1,0 +1,60 @@
+"""One Chromium for all browser tests, and one JupyterLab, started when the first test asks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.notebook.browser.lab import Lab, running_server
+from tests.notebook.browser.widget_page import WidgetPage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A headless Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """JupyterLab on a copy of the notebooks; gives its address."""
+    with running_server(tmp_path_factory.mktemp("lab")) as url:
+        yield url
+
+
+@pytest.fixture
+def lab(chromium: Any, server: str) -> Iterator[Lab]:
+    """A page with JupyterLab."""
+    page = chromium.new_page(viewport={"width": 1320, "height": 940}, device_scale_factor=1.5)
+    yield Lab(page, server)
+    page.close()
+
+
+@pytest.fixture
+def widget_page(chromium: Any) -> Iterator[WidgetPage]:
+    """A page of nothing but the widget, as anywidget would mount it."""
+    page = chromium.new_page(viewport={"width": 1000, "height": 700})
+    yield WidgetPage(page)
+    page.close()
+
+
+@pytest.fixture
+def shots(tmp_path: Path) -> Path:
+    """Where screenshots go: TFNB_SCREENSHOTS (docs/images, to renew the project's), or nowhere."""
+    folder = Path(os.environ.get("TFNB_SCREENSHOTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,119 @@
+"""The widget alone in a page: the same module, mounted with a model made of plain values."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from tfnb.notebook.scene import Scene
+
+STATIC = Path(__file__).parents[3] / "tfnb" / "notebook" / "static"
+
+_DARK = (
+    "--jp-layout-color1:#212121;--jp-layout-color2:#2c2c2c;--jp-border-color2:#424242;"
+    "--jp-ui-font-color1:#ffffffde;--jp-ui-font-color2:#ffffff8a;--jp-brand-color1:#2196f3;"
+)
+
+_MOUNT = """async ([source, scene, options, states, counters]) => {
+  const bytes = (text) => {
+    const decoded = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    return new DataView(decoded.buffer);
+  };
+  const url = URL.createObjectURL(new Blob([source], {type: "text/javascript"}));
+  const widget = (await import(url)).default;
+  const traits = {
+    _scene: bytes(scene), _states: bytes(states), _counters: counters, _options: options,
+    selected: "",
+  };
+  const handlers = {};
+  const model = {
+    get: (name) => traits[name],
+    set: (name, value) => {
+      traits[name] = value;
+      for (const handler of handlers[`change:${name}`] ?? []) handler();
+    },
+    save_changes: () => {},
+    on: (event, handler) => { (handlers[event] ??= []).push(handler); },
+    off: (event, handler) => {
+      handlers[event] = (handlers[event] ?? []).filter((one) => one !== handler);
+    },
+  };
+  window.model = model;
+  window.bytes = bytes;
+  window.handlers = handlers;
+  const start = performance.now();
+  window.dispose = widget.render({model, el: document.getElementById("place")});
+  while (!document.querySelector("[data-ready]")) {
+    await new Promise((go) => setTimeout(go, 4));
+    if (performance.now() - start > 30000) throw new Error(document.body.innerText);
+  }
+  return performance.now() - start;
+}"""
+
+
+class WidgetPage:
+    """A page to mount a widget in; keeps what goes wrong in it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.problems: list[str] = []
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on(
+            "console",
+            lambda message: self.problems.append(message.text) if message.type == "error" else None,
+        )
+        page.on("dialog", lambda dialog: (self.problems.append("dialog"), dialog.dismiss()))
+
+    def mount(
+        self,
+        scene: Scene,
+        view: str = "graph",
+        *,
+        colour_by: str = "kind",
+        states: bytes = b"",
+        counters: dict[str, Any] | None = None,
+        is_dark: bool = False,
+        policy: str = "",
+    ) -> float:
+        """Shows a scene; gives the milliseconds from mounting to the drawn graph."""
+        css = (STATIC / "tfnb.css").read_text(encoding="utf-8")
+        source = (STATIC / "tfnb.js").read_text(encoding="utf-8")
+        meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">' if policy else ""
+        light = "false" if is_dark else "true"
+        self.page.set_content(
+            f"<!doctype html><head>{meta}<style>{css}</style></head>"
+            f'<body data-jp-theme-light="{light}" style="margin:10px;{_DARK if is_dark else ""}'
+            f'background:{"#111" if is_dark else "#fff"}"><div id="place"></div></body>'
+        )
+        options = {"view": view, "colourBy": colour_by, "height": 420}
+        took: float = self.page.evaluate(
+            _MOUNT,
+            [
+                source,
+                base64.b64encode(scene.encode()).decode(),
+                options,
+                base64.b64encode(states).decode(),
+                counters or {},
+            ],
+        )
+        return took
+
+    def labels(self) -> list[str]:
+        """What the boxes say."""
+        found: list[str] = self.page.evaluate(
+            "() => [...document.querySelectorAll('.tfnb-label, .tfnb-scope-label')]"
+            ".map((label) => label.textContent)"
+        )
+        return found
+
+    def closed_scope(self, label: str) -> Any:
+        """A closed scope's box."""
+        return self.page.locator(".tfnb-closed", has_text=label).first
+
+    def settle(self) -> None:
+        """Waits for what glides to arrive."""
+        self.page.wait_for_timeout(320)
