@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfnb.core import dtypes
+from tfnb.core import dtypes, op_registry
 from tfnb.core.attr_value import TensorAttr
 from tfnb.core.tensor_shape import Dimension, TensorShape
 from tfnb.core.tensor_util import convert_to_ndarray
 from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.operation_factory import create_operation
 from tfnb.framework.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -226,10 +227,17 @@ def graph_constant(value: Any, dtype: Any = None, name: str | None = None) -> Te
     array = convert_to_ndarray(value, dtype)
     if isinstance(value, np.ndarray) and np.may_share_memory(array, value):
         array = array.copy()
-    attr = TensorAttr.from_value(array, dtype)
-    graph = get_default_graph()
-    attrs = {"value": attr, "dtype": attr.dtype}
-    return graph._create_op_internal("Const", [], [attr.dtype], name=name, attrs=attrs).outputs[0]
+    return constant_node(TensorAttr.from_value(array, dtype), name)
+
+
+def constant_node(value: TensorAttr, name: str | None = None) -> Tensor:
+    """Adds a ``Const`` node that holds a tensor attribute to the default graph."""
+    definition = op_registry.get("Const")
+    attrs = {"value": value, "dtype": value.dtype}
+    op = create_operation(
+        get_default_graph(), definition, (), attrs, name or "Const", (value.dtype,)
+    )
+    return op.outputs[0]
 
 
 _constant: ConstantFunction = graph_constant
