@@ -14,8 +14,7 @@ from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, merge_shapes, unchanged_shape
 from tfnb.core.tensor_shape import Dimension, TensorShape
 from tfnb.core.tensor_util import convert_to_ndarray
-from tfnb.framework.convert import convert_to_tensor
-from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.convert import constant_node, convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
 
@@ -154,10 +153,7 @@ def _make_constant(
         array = _with_shape(array, shape, verify, allow_broadcast)
     if wanted is None:
         wanted = dtypes.as_dtype(value.dtype if isinstance(value, np.ndarray) else array.dtype)
-    attr = TensorAttr.from_value(array, wanted)
-    graph = get_default_graph()
-    attrs = {"value": attr, "dtype": attr.dtype}
-    return graph._create_op_internal("Const", [], [attr.dtype], name=name, attrs=attrs).outputs[0]
+    return constant_node(TensorAttr.from_value(array, wanted), name)
 
 
 def _with_shape(array: Any, shape: Any, verify: bool, allow_broadcast: bool) -> Any:
