@@ -108,6 +108,7 @@ class Placer:
             raise errors.failed_precondition("No devices are registered")
         first_id = max(first_id, _FIRST_OP_ID)
         nodes = [node for node in self._graph.nodes[first_id:] if node is not None]
+        free = [node for node in nodes if not node.assigned_device]
         try:
             self._place_all(nodes)
         except errors.OpError:
@@ -115,7 +116,7 @@ class Placer:
                 raise
             self._place_anew()
         if self._log_device_placement:
-            self._log(nodes)
+            self._log(free)
 
     def _place_anew(self) -> None:
         nodes = list(self._graph.op_nodes())
