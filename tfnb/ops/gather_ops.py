@@ -197,10 +197,10 @@ def gather_v2(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: int)
                 f"params.shape[{i}]: {params.shape[i]} should be equal to indices.shape[{i}]: "
                 f"{indices.shape[i]}"
             )
-    return _batch_take(xp, params, indices, number, batch)
+    return batch_take(xp, params, indices, number, batch)
 
 
-def _batch_take(xp: Any, params: Any, indices: Any, axis: int, batch: int) -> Any:
+def batch_take(xp: Any, params: Any, indices: Any, axis: int, batch: int) -> Any:
     shape = params.shape
     count, outer, inner = (
         math.prod(shape[:batch]),

@@ -1,79 +1,56 @@
-"""Resource variables: handles, reads and assignments.
+"""Variables behind resource handles: making, reading, assigning, gathering, scattering.
 
-A handle names a variable; the variable is made by its first assignment.  A read gives the value of
-that moment, which later assignments leave alone.
+VarHandleOp gives a handle; the :class:`~tfnb.core.resource_mgr.Variable` behind it comes into being
+with the first assignment.  What a handle refers to is known statically through its handle data
+(dtype, shape).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import errors
-from tfnb.core.op_registry import register_op
+from tfnb.core import dtypes, errors
+from tfnb.core.node_text import type_word
+from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.resource_mgr import ResourceHandle, Variable
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
     UNKNOWN_SHAPE,
     InferenceContext,
     merge_shapes,
-    no_outputs,
+    scalar_shape,
 )
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.ops.gather_ops import check_indices, take
-from tfnb.ops.state_ops import count_up_to_value, scatter_into
+from tfnb.framework.indexed_slices import IndexedSlices
+from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.gather_ops import (
+    batch_take,
+    gather_nd_value,
+    scatter_nd_shape_of,
+    take,
+)
+from tfnb.ops.state_ops import (
+    count,
+    scatter_into_rows,
+    scatter_nd_into_cell,
+    scatter_update_shape,
+)
 
 if TYPE_CHECKING:
-    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.core.dtypes import DType
+    from tfnb.framework.tensor import Tensor
 
-_TYPE = "Variable"
-_DTYPE = "dtype: type"
+VARIABLE = "Variable"
+"""The type under which resource variables stand in the resource manager."""
 
-
-def find_variable(ctx: OpKernelContext, handle: ResourceHandle) -> Variable:
-    """The variable behind a handle.
-
-    Raises:
-      FailedPreconditionError: nothing was assigned to it yet.
-    """
-    cell = ctx.resource_manager.find(handle.container, _TYPE, handle.name)
-    if cell is None:
-        # Reading an empty one raises TensorFlow's sentence.
-        Variable(handle.name, handle.dtype).read()  # type: ignore[arg-type]
-    return cast("Variable", cell)
-
-
-def _make_variable(ctx: OpKernelContext, handle: ResourceHandle, dtype: Any) -> Variable:
-    found: Variable = ctx.resource_manager.lookup_or_create(
-        handle.container,
-        _TYPE,
-        handle.name,
-        lambda: Variable(handle.name, dtype, handle.value_shape),
-    )
-    return found
+# ------------------------------------------------------------------------------------------ handles
 
 
 def _handle_shape(c: InferenceContext) -> TensorShape:
-    c.set_output_handle_data(0, [(c.attrs["dtype"], c.attrs["shape"])])
+    c.set_output_handle_data(0, [(c.attr("dtype"), c.attr("shape"))])
     return SCALAR_SHAPE
-
-
-def _value_shape(c: InferenceContext) -> TensorShape:
-    data = c.input_handle_data(0)
-    return data[0][1] if data else UNKNOWN_SHAPE
-
-
-def _assigned_shape(c: InferenceContext) -> list[TensorShape]:
-    data = c.input_handle_data(0)
-    if data:
-        if data[0][0].base_dtype is not c.attrs["dtype"].base_dtype:
-            raise ValueError(
-                f"Trying to assign variable with wrong dtype. Expected {data[0][0].name} got "
-                f"{c.attrs['dtype'].name}"
-            )
-        merge_shapes(data[0][1], c.inputs[1])
-    return []
 
 
 @register_op(
@@ -85,181 +62,54 @@ def _assigned_shape(c: InferenceContext) -> list[TensorShape]:
     "dtype: type",
     "shape: shape",
     "allowed_devices: list(string) = []",
-    stateful=True,
     shape=_handle_shape,
+    stateful=True,
     host_memory=("resource",),
 )
 def var_handle_op(
-    ctx: OpKernelContext, *, container: str, shared_name: str, dtype: Any, shape: Any
-) -> Any:
-    """The handle of the variable with this name."""
-    handle = ctx.kernel_state.get("handle")
-    if handle is None:
-        name = ctx.node_name if shared_name in ("", ANONYMOUS_NAME) else shared_name
-        handle = ctx.kernel_state["handle"] = ctx.resource_manager.make_handle(
-            name, _TYPE, container=container, dtype=dtype, shape=shape
+    ctx: Any, *, container: str, shared_name: str, dtype: DType, shape: TensorShape
+) -> ResourceHandle:
+    """A handle of a variable; the name alone decides which one."""
+    state = ctx.kernel_state
+    if "handle" not in state:
+        state["handle"] = ctx.resource_manager.make_handle(
+            shared_name, VARIABLE, container=container, dtype=dtype, shape=shape
         )
-    return handle
+    found: ResourceHandle = state["handle"]
+    return found
 
 
-ANONYMOUS_NAME = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
+def _handles_shape(c: InferenceContext) -> list[TensorShape]:
+    pairs = zip(c.attr("dtypes"), c.attr("shapes"), strict=True)
+    for index, (dtype, shape) in enumerate(pairs):
+        c.set_output_handle_data(index, [(dtype, shape)])
+    return [SCALAR_SHAPE] * c.num_outputs
 
 
 @register_op(
     "_VarHandlesOp",
-    "-> *resources: N * resource",
+    "-> resources: N * resource",
     "containers: list(string)",
     "shared_names: list(string)",
     "N: int >= 0",
     "dtypes: list(type)",
     "shapes: list(shape)",
+    shape=_handles_shape,
     stateful=True,
-    shape=lambda c: [SCALAR_SHAPE] * c.attr("N"),
     host_memory=("resources",),
 )
 def _var_handles_op(
-    ctx: OpKernelContext,
-    *,
-    containers: list[str],
-    shared_names: list[str],
-    dtypes: list[Any],
-    shapes: list[Any],
-) -> tuple[Any, ...]:
-    """Several handles at once."""
+    ctx: Any, *, containers: Any, shared_names: Any, dtypes: Any, shapes: Any
+) -> Any:
+    """Handles of several variables."""
     return tuple(
-        ctx.resource_manager.make_handle(name, _TYPE, container=container, dtype=dtype, shape=shape)
-        for container, name, dtype, shape in zip(containers, shared_names, dtypes, shapes)
-    )
-
-
-@register_op(
-    "ReadVariableOp",
-    "resource: resource -> value: dtype",
-    _DTYPE,
-    stateful=True,
-    shape=_value_shape,
-    host_memory=("resource",),
-)
-def read_variable_op(ctx: OpKernelContext, resource: Any, *, dtype: Any) -> Any:
-    """The variable's value."""
-    variable = find_variable(ctx, resource)
-    _check_dtype(variable, dtype)
-    return variable.read()
-
-
-def _check_dtype(variable: Variable, dtype: Any) -> None:
-    if variable.dtype.base_dtype is not dtype.base_dtype:
-        raise errors.invalid_argument(
-            f"Trying to read variable {variable.name} with wrong dtype. Expected {dtype.name} got "
-            f"{variable.dtype.name}"
-        )
-
-
-@read_variable_op.gradient
-def _(op: Any, grad: Any) -> Any:
-    return grad
-
-
-@register_op(
-    "AssignVariableOp",
-    "resource: resource, value: dtype ->",
-    _DTYPE,
-    "validate_shape: bool = false",
-    stateful=True,
-    shape=_assigned_shape,
-    host_memory=("resource",),
-)
-def assign_variable_op(
-    ctx: OpKernelContext, resource: Any, value: Any, *, dtype: Any, validate_shape: bool
-) -> None:
-    """Gives the variable a value; makes the variable where there is none."""
-    variable = _make_variable(ctx, resource, dtype)
-    if variable.dtype.base_dtype is not dtype.base_dtype:
-        raise errors.invalid_argument(
-            f"Trying to assign variable with wrong dtype. Expected {variable.dtype.name} got "
-            f"{dtype.name}"
-        )
-    shape = resource.value_shape
-    if (
-        validate_shape
-        and shape is not None
-        and not shape.is_compatible_with(TensorShape(list(np.shape(value))))
-    ):
-        raise errors.invalid_argument(
-            "Shape mismatch: Trying to assign a tensor with an incompatible shape. Expected "
-            f"{shape}, got {list(np.shape(value))}"
-        )
-    variable.assign(value)
-
-
-def _add_to(ctx: OpKernelContext, resource: Any, value: Any, sign: str) -> None:
-    variable = find_variable(ctx, resource)
-    with variable.lock:
-        before = variable.read()
-        if np.shape(before) != np.shape(value):
-            raise errors.invalid_argument(
-                f"Cannot update variable with shape {list(np.shape(before))} using a Tensor with "
-                f"shape {list(np.shape(value))}, shapes must be equal."
+        [
+            ctx.resource_manager.make_handle(
+                name, VARIABLE, container=container, dtype=dtype, shape=shape
             )
-        variable.assign(before + value if sign == "+" else before - value)
-
-
-@register_op(
-    "AssignAddVariableOp",
-    "resource: resource, value: dtype ->",
-    _DTYPE,
-    stateful=True,
-    shape=_assigned_shape,
-    host_memory=("resource",),
-)
-def assign_add_variable_op(ctx: OpKernelContext, resource: Any, value: Any) -> None:
-    """variable += value."""
-    _add_to(ctx, resource, value, "+")
-
-
-@register_op(
-    "AssignSubVariableOp",
-    "resource: resource, value: dtype ->",
-    _DTYPE,
-    stateful=True,
-    shape=_assigned_shape,
-    host_memory=("resource",),
-)
-def assign_sub_variable_op(ctx: OpKernelContext, resource: Any, value: Any) -> None:
-    """variable -= value."""
-    _add_to(ctx, resource, value, "-")
-
-
-@register_op(
-    "VarIsInitializedOp",
-    "resource: resource -> is_initialized: bool",
-    stateful=True,
-    shape=lambda c: SCALAR_SHAPE,
-    host_memory=("resource", "is_initialized"),
-)
-def var_is_initialized_op(ctx: OpKernelContext, resource: Any) -> Any:
-    """Whether a value was assigned."""
-    cell = ctx.resource_manager.find(resource.container, resource.type_name, resource.name)
-    return np.bool_(cell is not None and getattr(cell, "is_initialized", True))
-
-
-def _variable_shape_shape(c: InferenceContext) -> TensorShape:
-    data = c.input_handle_data(0)
-    dims = data[0][1].dim_values if data else None
-    return TensorShape([None if dims is None else len(dims)])
-
-
-@register_op(
-    "VariableShape",
-    "input: resource -> output: out_type",
-    "out_type: {int32, int64} = DT_INT32",
-    stateful=True,
-    shape=_variable_shape_shape,
-    host_memory=("input", "output"),
-)
-def variable_shape(ctx: OpKernelContext, input: Any, *, out_type: Any) -> Any:
-    """The shape of the variable's value."""
-    return np.array(np.shape(find_variable(ctx, input).read()), out_type.numpy_dtype)
+            for container, name, dtype, shape in zip(containers, shared_names, dtypes, shapes)
+        ]
+    )
 
 
 @register_op(
@@ -267,11 +117,10 @@ def variable_shape(ctx: OpKernelContext, input: Any, *, out_type: Any) -> Any:
     "resource: resource ->",
     "ignore_lookup_error: bool = true",
     stateful=True,
-    shape=no_outputs,
     host_memory=("resource",),
 )
-def destroy_resource_op(ctx: OpKernelContext, resource: Any, *, ignore_lookup_error: bool) -> None:
-    """Forgets a resource."""
+def destroy_resource_op(ctx: Any, resource: Any, *, ignore_lookup_error: bool) -> None:
+    """Forgets what a handle refers to."""
     try:
         ctx.resource_manager.delete(resource)
     except errors.NotFoundError:
@@ -279,111 +128,259 @@ def destroy_resource_op(ctx: OpKernelContext, resource: Any, *, ignore_lookup_er
             raise
 
 
-@register_op(
-    "DisableCopyOnRead",
-    "resource: resource ->",
-    stateful=True,
-    shape=no_outputs,
-    host_memory=("resource",),
-)
-def disable_copy_on_read(ctx: OpKernelContext, resource: Any) -> None:
-    """Nothing to do: a read never copies here, and never changes."""
+@register_op("DisableCopyOnRead", "resource: resource ->", stateful=True, host_memory=("resource",))
+def disable_copy_on_read(ctx: Any, resource: Any) -> None:
+    """Nothing to do: values are never copied on read, because they are never written to."""
+    find_variable(ctx, resource)
 
 
-# -- rows
+def find_variable(ctx: Any, handle: ResourceHandle) -> Variable:
+    """The variable behind a handle, which must have a value.
 
-
-def _gather_shape(c: InferenceContext) -> TensorShape:
-    data = c.input_handle_data(0)
-    params = data[0][1].dim_values if data else None
-    indices, batch = c.inputs[1].dim_values, c.attr("batch_dims")
-    if params is None or indices is None:
-        return UNKNOWN_SHAPE
-    if len(params) < batch + 1:
-        raise ValueError(f"Shape must be at least rank {batch + 1} but is rank {len(params)}")
-    return TensorShape([*params[:batch], *indices[batch:], *params[batch + 1 :]])
-
-
-@register_op(
-    "ResourceGather",
-    "resource: resource, indices: Tindices -> output: dtype",
-    "batch_dims: int = 0",
-    "validate_indices: bool = true",
-    _DTYPE,
-    "Tindices: {int32, int64}",
-    stateful=True,
-    shape=_gather_shape,
-    host_memory=("resource",),
-)
-def resource_gather(ctx: OpKernelContext, resource: Any, indices: Any, *, batch_dims: int) -> Any:
-    """Rows of the variable's value."""
-    value = find_variable(ctx, resource).read()
-    if not np.ndim(value):
-        raise errors.invalid_argument("params must be at least 1 dimensional")
-    xp = ctx.xp
-    indices = xp.asarray(indices)
-    if xp is np:
-        check_indices(indices, value.shape[batch_dims])
-    if not batch_dims:
-        return take(xp, value, indices)
-    lead = value.shape[:batch_dims]
-    flat_values = value.reshape((-1, *value.shape[batch_dims:]))
-    flat_indices = indices.reshape((len(flat_values), *indices.shape[batch_dims:]))
-    picked = xp.stack([take(xp, v, i) for v, i in zip(flat_values, flat_indices)])
-    return picked.reshape((*lead, *picked.shape[1:]))
-
-
-@resource_gather.gradient
-def _(op: Any, grad: Any) -> list[Any]:
-    from tfnb.framework.indexed_slices import IndexedSlices
-    from tfnb.ops import array_ops
-
-    handle, indices = op.inputs
-    shape = variable_shape(handle)
-    size = array_ops.expand_dims(array_ops.size(indices), 0)
-    values_shape = array_ops.concat([size, shape[1:]], 0)
-    values = array_ops.reshape(grad, values_shape)
-    return [IndexedSlices(values, array_ops.reshape(indices, size), shape), None]
-
-
-def _scatter_shape(c: InferenceContext) -> list[TensorShape]:
-    data = c.input_handle_data(0)
-    dims, indices, updates = (
-        data[0][1].dim_values if data else None,
-        c.inputs[1].dim_values,
-        c.inputs[2],
+    Raises:
+      NotFoundError: it has none.
+    """
+    found: Variable | None = ctx.resource_manager.find(
+        handle.container, handle.type_name, handle.name
     )
-    if dims and indices is not None and updates.dim_values != ():
-        merge_shapes(updates, TensorShape([*indices, *dims[1:]]))
+    if found is None or found.value is None:
+        raise errors.not_found(_does_not_exist(handle))
+    return found
+
+
+def _does_not_exist(handle: ResourceHandle) -> str:
+    return f"Resource {handle.container}/{handle.name}/{handle.type_name} does not exist."
+
+
+# ------------------------------------------------------------------------------------------ reading
+
+
+def handle_shape(c: InferenceContext, attr: str = "dtype", index: int = 0) -> TensorShape:
+    """The static shape of the variable behind an input, whose dtype must be that of an attribute.
+
+    Raises:
+      ValueError: the variable has another dtype.
+    """
+    data = c.input_handle_data(index)
+    if not data:
+        return UNKNOWN_SHAPE
+    dtype, shape = data[0]
+    wanted = c.attr(attr)
+    if dtype is not wanted:
+        raise ValueError(
+            "Trying to read variable with wrong dtype. "
+            f"Expected {type_word(dtype)} got {type_word(wanted)}"
+        )
+    return shape
+
+
+def _read(ctx: Any, handle: Any, dtype: DType) -> Any:
+    manager = ctx.resource_manager
+    found: Variable | None = manager.find(handle.container, handle.type_name, handle.name)
+    if found is None or found.value is None:
+        raise errors.failed_precondition(
+            f"Could not find variable {handle.name}. This could mean that the variable has been "
+            "deleted. In TF1, it can also mean the variable is uninitialized. Debug info: "
+            f"container={handle.container}, status error message={_does_not_exist(handle)}"
+        )
+    if found.dtype is not dtype:
+        raise errors.invalid_argument(
+            "Trying to read variable with wrong dtype. "
+            f"Expected {type_word(dtype)} got {type_word(found.dtype)}"
+        )
+    return found.value
+
+
+@register_op(
+    "ReadVariableOp",
+    "resource: resource -> value: dtype",
+    "dtype: type",
+    shape=handle_shape,
+    stateful=True,
+    host_memory=("resource",),
+)
+def read_variable_op(ctx: Any, resource: Any, *, dtype: DType) -> Any:
+    """The value of a variable."""
+    return _read(ctx, resource, dtype)
+
+
+@read_variable_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad
+
+
+def _read_many_shape(c: InferenceContext) -> list[TensorShape]:
+    shapes = []
+    for index in range(c.attr("N")):
+        data = c.input_handle_data(index)
+        shapes.append(data[0][1] if data else UNKNOWN_SHAPE)
+    return shapes
+
+
+@register_op(
+    "_ReadVariablesOp",
+    "resources: N * resource -> values: dtypes",
+    "N: int >= 0",
+    "dtypes: list(type) >= 1",
+    shape=_read_many_shape,
+    stateful=True,
+    host_memory=("resources",),
+)
+def _read_variables_op(ctx: Any, resources: Any, *, dtypes: Any) -> Any:
+    """The values of several variables."""
+    return tuple([_read(ctx, handle, dtype) for handle, dtype in zip(resources, dtypes)])
+
+
+@register_op(
+    "VarIsInitializedOp",
+    "resource: resource -> is_initialized: bool",
+    shape=scalar_shape,
+    stateful=True,
+    host_memory=("resource", "is_initialized"),
+)
+def var_is_initialized_op(ctx: Any, resource: Any) -> Any:
+    """Whether a variable has a value."""
+    found = ctx.resource_manager.find(resource.container, resource.type_name, resource.name)
+    return np.bool_(found is not None and found.value is not None)
+
+
+def _variable_shape_shape(c: InferenceContext) -> TensorShape:
+    data = c.input_handle_data(0)
+    return TensorShape([data[0][1].ndims if data else None])
+
+
+@register_op(
+    "VariableShape",
+    "input: resource -> output: out_type",
+    "out_type: {int32, int64} = DT_INT32",
+    shape=_variable_shape_shape,
+    stateful=True,
+    host_memory=("input", "output"),
+)
+def variable_shape_op(ctx: Any, input: Any, *, out_type: DType) -> Any:
+    """The shape of a variable's value."""
+    return np.array(find_variable(ctx, input).value.shape, out_type.numpy_dtype)
+
+
+var_is_initialized_op.not_differentiable()
+variable_shape_op.not_differentiable()
+
+
+def variable_shape(handle: Tensor, out_type: Any = dtypes.int32) -> Tensor:
+    """The shape of the variable behind a handle; a constant where it is known while building."""
+    from tfnb.ops.constant_ops import constant
+
+    data = handle._handle_data
+    found: Tensor
+    if data and data[0][1].is_fully_defined():
+        return constant(data[0][1].as_list(), dtype=out_type)
+    found = variable_shape_op(handle, out_type=out_type)
+    return found
+
+
+# --------------------------------------------------------------------------------------- assignment
+
+
+def _assign_shape(c: InferenceContext) -> list[TensorShape]:
+    shape = handle_shape(c)
+    merge_shapes(shape, c.inputs[1])
     return []
 
 
-def _scatter(name: str, operation: str, types: str, doc: str) -> Any:
-    @register_op(
-        name,
-        "resource: resource, indices: Tindices, updates: dtype ->",
-        types,
-        "Tindices: {int32, int64}",
-        stateful=True,
-        shape=_scatter_shape,
-        host_memory=("resource",),
-    )
-    def scatter(ctx: OpKernelContext, resource: Any, indices: Any, updates: Any) -> None:
-        scatter_into(ctx.xp, find_variable(ctx, resource), indices, updates, operation)
+@register_op(
+    "AssignVariableOp",
+    "resource: resource, value: dtype ->",
+    "dtype: type",
+    "validate_shape: bool = false",
+    shape=_assign_shape,
+    stateful=True,
+    host_memory=("resource",),
+)
+def assign_variable_op(
+    ctx: Any, resource: Any, value: Any, *, dtype: DType, validate_shape: bool
+) -> None:
+    """Gives a variable a value."""
+    manager = ctx.resource_manager
+    cell: Variable | None = manager.find(resource.container, resource.type_name, resource.name)
+    if cell is None:
+        cell = manager.lookup_or_create(
+            resource.container,
+            resource.type_name,
+            resource.name,
+            lambda: Variable(resource.name, dtype, resource.value_shape),
+        )
+        assert cell is not None
+    if cell.dtype is not dtype:
+        raise errors.invalid_argument(
+            "Trying to assign variable with wrong dtype. "
+            f"Expected {type_word(cell.dtype)} got {type_word(dtype)}"
+        )
+    if validate_shape and cell.value is not None and cell.value.shape != value.shape:
+        raise errors.invalid_argument(
+            f"Trying to assign to variable with tensor with wrong shape. Expected "
+            f"{shape_text(cell.value.shape)} got {shape_text(value.shape)}"
+        )
+    cell.assign(value)
 
-    scatter.__doc__ = doc
-    scatter.not_differentiable()
-    return scatter
+
+def _update(ctx: Any, handle: Any, value: Any, dtype: DType, name: str, label: str) -> None:
+    cell = find_variable(ctx, handle)
+    if cell.dtype is not dtype:
+        raise errors.invalid_argument(
+            "Trying to assign variable with wrong dtype. "
+            f"Expected {type_word(cell.dtype)} got {type_word(dtype)}"
+        )
+    combine = getattr(ctx.xp, name)
+    with cell.lock:
+        if cell.value.shape != value.shape:
+            raise errors.invalid_argument(
+                f"Cannot update variable with shape {shape_text(cell.value.shape)} using a Tensor "
+                f"with shape {shape_text(value.shape)}, shapes must be equal."
+            )
+        if value.shape == ():
+            cell.value = combine(cell.value, value)
+        else:
+            target = cell.writable()
+            combine(target, value, target)
 
 
-_NUMBERS = "dtype: numbertype"
-resource_scatter_update = _scatter("ResourceScatterUpdate", "assign", _DTYPE, "v[i] = u.")
-resource_scatter_add = _scatter("ResourceScatterAdd", "add", _NUMBERS, "v[i] += u.")
-resource_scatter_sub = _scatter("ResourceScatterSub", "sub", _NUMBERS, "v[i] -= u.")
-resource_scatter_mul = _scatter("ResourceScatterMul", "mul", _NUMBERS, "v[i] *= u.")
-resource_scatter_div = _scatter("ResourceScatterDiv", "div", _NUMBERS, "v[i] /= u.")
-resource_scatter_min = _scatter("ResourceScatterMin", "min", _NUMBERS, "v[i] = min(v[i], u).")
-resource_scatter_max = _scatter("ResourceScatterMax", "max", _NUMBERS, "v[i] = max(v[i], u).")
+@register_op(
+    "AssignAddVariableOp",
+    "resource: resource, value: dtype ->",
+    "dtype: type",
+    shape=_assign_shape,
+    stateful=True,
+    host_memory=("resource",),
+)
+def assign_add_variable_op(ctx: Any, resource: Any, value: Any, *, dtype: DType) -> None:
+    """Adds to a variable."""
+    _update(ctx, resource, value, dtype, "add", "add")
+
+
+@register_op(
+    "AssignSubVariableOp",
+    "resource: resource, value: dtype ->",
+    "dtype: type",
+    shape=_assign_shape,
+    stateful=True,
+    host_memory=("resource",),
+)
+def assign_sub_variable_op(ctx: Any, resource: Any, value: Any, *, dtype: DType) -> None:
+    """Subtracts from a variable."""
+    _update(ctx, resource, value, dtype, "subtract", "subtract")
+
+
+def _count_shape(c: InferenceContext) -> TensorShape:
+    data = c.input_handle_data(0)
+    if data:
+        dtype, shape = data[0]
+        if dtype is not c.attr("T"):
+            raise ValueError(
+                f"Data types do not match: {type_word(c.attr('T'))} and {type_word(dtype)}"
+            )
+        if shape.ndims not in (None, 0):
+            raise ValueError(f"Shape must be rank 0 but is rank {shape.ndims}")
+    return SCALAR_SHAPE
 
 
 @register_op(
@@ -391,23 +388,162 @@ resource_scatter_max = _scatter("ResourceScatterMax", "max", _NUMBERS, "v[i] = m
     "resource: resource -> output: T",
     "limit: int",
     "T: {int32, int64}",
+    shape=_count_shape,
     stateful=True,
-    shape=lambda c: SCALAR_SHAPE,
     devices=("CPU",),
 )
-def resource_count_up_to(ctx: OpKernelContext, resource: Any, *, limit: int, T: Any) -> Any:
-    """The variable's value, which then grows by one, until it has reached ``limit``."""
-    return count_up_to_value(find_variable(ctx, resource), limit, T)
+def resource_count_up_to(ctx: Any, resource: Any, *, limit: int) -> Any:
+    """The value of a counter before it is increased; the limit ends it."""
+    return count(find_variable(ctx, resource), limit)
 
 
-for _op in (
-    var_handle_op,
-    assign_variable_op,
-    assign_add_variable_op,
-    assign_sub_variable_op,
-    var_is_initialized_op,
-    variable_shape,
-    destroy_resource_op,
-    resource_count_up_to,
-):
-    _op.not_differentiable()
+# ---------------------------------------------------------------------------- gathering, scattering
+
+
+def _gather_shape(c: InferenceContext) -> TensorShape:
+    dims, indices = handle_shape(c).dim_values, c.inputs[1].dim_values
+    if dims is None or indices is None:
+        return UNKNOWN_SHAPE
+    if not dims:
+        raise ValueError("Shape must be at least rank 1 but is rank 0")
+    batch = c.attr("batch_dims")
+    if batch < 0:
+        batch += len(indices)
+    if batch > len(indices) or batch >= len(dims):
+        raise ValueError(f"batch_dims {batch} is out of range")
+    return TensorShape([*dims[:batch], *indices[batch:], *dims[batch + 1 :]])
+
+
+@register_op(
+    "ResourceGather",
+    "resource: resource, indices: Tindices -> output: dtype",
+    "batch_dims: int = 0",
+    "validate_indices: bool = true",
+    "dtype: type",
+    "Tindices: {int32, int64}",
+    shape=_gather_shape,
+    stateful=True,
+    host_memory=("resource",),
+)
+def resource_gather(ctx: Any, resource: Any, indices: Any, *, batch_dims: int, dtype: DType) -> Any:
+    """Rows of a variable by number, without reading the rest."""
+    params = find_variable(ctx, resource).value
+    if params.ndim < 1:
+        raise errors.invalid_argument("params must be at least 1 dimensional")
+    batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
+    if batch == 0:
+        return take(ctx.xp, params, indices)
+    if params.shape[:batch] != indices.shape[:batch]:
+        raise errors.invalid_argument(
+            f"params.shape[:{batch}]: {shape_text(params.shape[:batch])} should be equal to "
+            f"indices.shape[:{batch}]: {shape_text(indices.shape[:batch])}"
+        )
+    return batch_take(ctx.xp, params, indices, batch, batch)
+
+
+@resource_gather.gradient
+def _(op: Any, grad: Any) -> Any:
+    from tfnb.ops import concat_ops, shape_ops
+
+    handle, indices = op.inputs
+    params_shape = variable_shape(handle)
+    count_ = shape_ops.expand_dims(shape_ops.size(indices), 0)
+    values_shape = concat_ops.concat([count_, params_shape[1:]], 0)
+    values = shape_ops.reshape(grad, values_shape)
+    return IndexedSlices(values, shape_ops.reshape(indices, count_), params_shape), None
+
+
+def _gather_nd_shape(c: InferenceContext) -> TensorShape:
+    from tfnb.ops.gather_ops import gather_nd_shape_of
+
+    return gather_nd_shape_of(c, handle_shape(c))
+
+
+@register_op(
+    "ResourceGatherNd",
+    "resource: resource, indices: Tindices -> output: dtype",
+    "dtype: type",
+    "Tindices: {int32, int64}",
+    shape=_gather_nd_shape,
+    stateful=True,
+    host_memory=("resource",),
+)
+def resource_gather_nd(ctx: Any, resource: Any, indices: Any) -> Any:
+    """Parts of a variable by coordinates."""
+    params = find_variable(ctx, resource).value
+    return gather_nd_value(ctx.xp, params, indices, "", ctx.node_name)
+
+
+@resource_gather_nd.gradient
+def _(op: Any, grad: Any) -> Any:
+    from tfnb.ops import gather_ops, shape_ops
+
+    handle, indices = op.inputs
+    params_shape = variable_shape(handle, indices.dtype)
+    if indices.shape.ndims == 2 and indices.shape.dim_values[-1] == 1:
+        return IndexedSlices(grad, shape_ops.squeeze(indices, axis=-1), params_shape), None
+    return gather_ops.scatter_nd(indices, grad, params_shape), None
+
+
+def _scatter_shape(c: InferenceContext) -> list[TensorShape]:
+    scatter_update_shape(c, handle_shape(c))
+    return []
+
+
+def _scatter_op(name: str, operation: str, types: str) -> OpDefinition:
+    @register_op(
+        name,
+        "resource: resource, indices: Tindices, updates: dtype ->",
+        f"dtype: {types}",
+        "Tindices: {int32, int64}",
+        shape=_scatter_shape,
+        stateful=True,
+        host_memory=("resource",),
+    )
+    def scatter(ctx: Any, resource: Any, indices: Any, updates: Any) -> None:
+        cell = find_variable(ctx, resource)
+        scatter_into_rows(ctx.xp, cell, indices, updates, operation)
+
+    return scatter
+
+
+resource_scatter_update = _scatter_op("ResourceScatterUpdate", "assign", "type")
+resource_scatter_add = _scatter_op("ResourceScatterAdd", "add", "numbertype")
+resource_scatter_sub = _scatter_op("ResourceScatterSub", "sub", "numbertype")
+resource_scatter_mul = _scatter_op("ResourceScatterMul", "mul", "numbertype")
+resource_scatter_div = _scatter_op("ResourceScatterDiv", "div", "numbertype")
+resource_scatter_min = _scatter_op("ResourceScatterMin", "min", "numbertype")
+resource_scatter_max = _scatter_op("ResourceScatterMax", "max", "numbertype")
+
+
+def _scatter_nd_shape(c: InferenceContext) -> list[TensorShape]:
+    data = c.input_handle_data(0)
+    if data:
+        scatter_nd_shape_of(c, data[0][1], 1, 2)
+    return []
+
+
+def _scatter_nd_op(name: str, operation: str) -> OpDefinition:
+    @register_op(
+        name,
+        "ref: resource, indices: Tindices, updates: T ->",
+        "T: type",
+        "Tindices: {int32, int64}",
+        "use_locking: bool = true",
+        "bad_indices_policy: string = ''",
+        shape=_scatter_nd_shape,
+        stateful=True,
+        host_memory=("ref",),
+    )
+    def scatter(ctx: Any, ref: Any, indices: Any, updates: Any, *, bad_indices_policy: str) -> None:
+        cell = find_variable(ctx, ref)
+        scatter_nd_into_cell(ctx.xp, cell, indices, updates, operation, bad_indices_policy)
+
+    return scatter
+
+
+resource_scatter_nd_update = _scatter_nd_op("ResourceScatterNdUpdate", "assign")
+resource_scatter_nd_add = _scatter_nd_op("ResourceScatterNdAdd", "add")
+resource_scatter_nd_sub = _scatter_nd_op("ResourceScatterNdSub", "sub")
+resource_scatter_nd_min = _scatter_nd_op("ResourceScatterNdMin", "min")
+resource_scatter_nd_max = _scatter_nd_op("ResourceScatterNdMax", "max")

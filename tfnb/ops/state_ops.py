@@ -1,99 +1,136 @@
-"""Reference variables: made, assigned, counted, scattered into.
+"""Reference variables: the ops that make them, assign to them and scatter into them.
 
-A reference edge carries a ``RefCell``; the variable's kernel hands out the one cell that its
-container holds, so that two ops with one ``shared_name`` are one variable.
+A variable is a :class:`~tfnb.core.resource_mgr.RefCell` of its device's resource manager.  An op
+with a reference input gets the cell; one with a reference output gives it.  Arrays in a cell are
+written to only where nobody else holds them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import errors
-from tfnb.core.op_registry import register_op
+from tfnb.core.node_text import shape_text as static_shape_text
+from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.resource_mgr import RefCell
 from tfnb.core.shape_inference import (
-    SCALAR_SHAPE,
+    UNKNOWN_SHAPE,
     InferenceContext,
+    merge_both_inputs,
     merge_shapes,
+    scalar_shape,
     unchanged_shape,
 )
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.ops.gather_ops import check_indices
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.gather_ops import check_indices, scatter_nd_into, scatter_nd_shape_of
 from tfnb.ops.scatter_kernels import scatter_rows
 
 if TYPE_CHECKING:
-    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.core.dtypes import DType
 
-_TYPE = "LegacyVariable"
-_NUMBERS = "T: numbertype"
+EXPORTS = {
+    "tf": [
+        "assign",
+        "assign_add",
+        "assign_sub",
+        "count_up_to",
+        "scatter_update",
+        "scatter_add",
+        "scatter_sub",
+        "scatter_mul",
+        "scatter_div",
+        "scatter_min",
+        "scatter_max",
+        "scatter_nd_update",
+        "scatter_nd_add",
+        "scatter_nd_sub",
+        "batch_scatter_update",
+        "is_variable_initialized",
+    ],
+}
+
+LEGACY_VARIABLE = "LegacyVar"
+"""The type under which reference variables stand in the resource manager."""
+
+# --------------------------------------------------------------------------------------- variables
 
 
-def _declared_shape(c: InferenceContext) -> TensorShape:
-    shape: TensorShape = c.attrs["shape"]
-    return shape
-
-
-def _variable_v1_shape(c: InferenceContext) -> TensorShape:
-    # The first version could not tell a scalar from an unknown shape.
-    shape: TensorShape = c.attrs["shape"]
-    return shape if shape.dim_values else TensorShape(None)
+def _new_cell(name: str, dtype: DType, shape: TensorShape) -> RefCell:
+    cell = RefCell(name, dtype, shape)
+    if 0 in (shape.dim_values or ()) and shape.is_fully_defined():
+        # There is nothing to initialize in an empty tensor.
+        cell.assign(np.empty(shape.dim_values or (), dtype.numpy_dtype))
+    return cell
 
 
 def _variable(
-    ctx: OpKernelContext, shape: Any, dtype: Any, container: str, shared_name: str
+    ctx: Any, dtype: DType, shape: TensorShape, container: str, shared_name: str
 ) -> RefCell:
-    cell = ctx.kernel_state.get("cell")
-    if (
-        cell is None
-        or ctx.resource_manager.find(container, _TYPE, shared_name or ctx.node_name) is not cell
-    ):
-        name = shared_name or ctx.node_name
-        cell = ctx.resource_manager.lookup_or_create(
-            container, _TYPE, name, lambda: RefCell(name, dtype, shape)
+    name = shared_name or ctx.node_name
+    manager = ctx.resource_manager
+    found: RefCell | None = manager.find(container, LEGACY_VARIABLE, name)
+    if found is None:
+        found = manager.lookup_or_create(
+            container, LEGACY_VARIABLE, name, lambda: _new_cell(name, dtype, shape)
         )
-        if cell.dtype is not dtype:
-            raise errors.invalid_argument(
-                f"Variable '{name}' holds {cell.dtype.name}, but node '{ctx.node_name}' takes it "
-                f"for {dtype.name}."
-            )
-        ctx.kernel_state["cell"] = cell
-    return cast("RefCell", cell)
+    return found
 
 
-@register_op(
-    "VariableV2",
+def _old_variable_shape(c: InferenceContext) -> TensorShape:
+    # The older op has no form for an unknown shape but that of a scalar.
+    shape: TensorShape = c.attr("shape")
+    return shape if shape.dim_values else UNKNOWN_SHAPE
+
+
+_VARIABLE = (
     "-> ref: Ref(dtype)",
     "shape: shape",
     "dtype: type",
     "container: string = ''",
     "shared_name: string = ''",
-    stateful=True,
-    shape=_declared_shape,
 )
+
+
+@register_op("VariableV2", *_VARIABLE, shape=lambda c: c.attr("shape"), stateful=True)
 def variable_v2(
-    ctx: OpKernelContext, *, shape: Any, dtype: Any, container: str, shared_name: str
+    ctx: Any, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
 ) -> RefCell:
-    """The variable of this name; empty until something is assigned."""
-    return _variable(ctx, shape, dtype, container, shared_name)
+    """A reference to a buffer that lives as long as the session."""
+    return _variable(ctx, dtype, shape, container, shared_name)
+
+
+@register_op("Variable", *_VARIABLE, shape=_old_variable_shape, stateful=True)
+def variable_op(
+    ctx: Any, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
+) -> RefCell:
+    """A reference to a buffer that lives as long as the session; an older form."""
+    return _variable(
+        ctx, dtype, shape if shape.dim_values else UNKNOWN_SHAPE, container, shared_name
+    )
 
 
 @register_op(
-    "Variable",
-    "-> ref: Ref(dtype)",
-    "shape: shape",
+    "IsVariableInitialized",
+    "ref: Ref(dtype) -> is_initialized: bool",
     "dtype: type",
-    "container: string = ''",
-    "shared_name: string = ''",
-    stateful=True,
-    shape=_variable_v1_shape,
+    shape=scalar_shape,
+    allows_uninitialized_input=True,
+    host_memory=("is_initialized",),
 )
-def variable_op(
-    ctx: OpKernelContext, *, shape: Any, dtype: Any, container: str, shared_name: str
-) -> RefCell:
-    """The first version of VariableV2."""
-    return _variable(ctx, shape, dtype, container, shared_name)
+def is_variable_initialized_op(xp: Any, ref: Any) -> Any:
+    """Whether a variable has a value."""
+    return np.bool_(ref.is_initialized)
+
+
+_TEMPORARY = "TemporaryVariable"
+
+
+def _temporary_name(ctx: Any, var_name: str) -> str:
+    return f"{var_name}/frame:{ctx.frame_id}/iter:{ctx.iteration}"
 
 
 @register_op(
@@ -102,20 +139,17 @@ def variable_op(
     "shape: shape",
     "dtype: type",
     "var_name: string = ''",
+    shape=lambda c: c.attr("shape"),
     stateful=True,
-    shape=_declared_shape,
 )
-def temporary_variable(ctx: OpKernelContext, *, shape: Any, dtype: Any, var_name: str) -> RefCell:
-    """A variable of this step, which DestroyTemporaryVariable ends."""
-    name = var_name or ctx.node_name
-    cell = RefCell(name, dtype, shape)
-    cell.assign(ctx.xp.zeros(tuple(shape.as_list()), dtype.numpy_dtype))
-    ctx.step_container.create("tmp_var", "TmpVar", _place(ctx, name), cell)
+def temporary_variable(ctx: Any, *, dtype: DType, shape: TensorShape, var_name: str) -> RefCell:
+    """A reference to a buffer that lives until DestroyTemporaryVariable, at most for a step."""
+    name = _temporary_name(ctx, var_name or ctx.node_name)
+    cell = RefCell(ctx.node_name, dtype, shape)
+    # Its contents are whatever was there; here that is zeros.
+    cell.assign(ctx.xp.zeros(shape.as_list(), dtype.numpy_dtype))
+    ctx.step_container.create("", _TEMPORARY, name, cell)
     return cell
-
-
-def _place(ctx: OpKernelContext, name: str) -> str:
-    return f"{name}/{ctx.frame_id}:{ctx.iteration}"
 
 
 @register_op(
@@ -125,21 +159,20 @@ def _place(ctx: OpKernelContext, name: str) -> str:
     "var_name: string",
     shape=unchanged_shape,
 )
-def destroy_temporary_variable(ctx: OpKernelContext, ref: Any, *, var_name: str) -> Any:
-    """The last value of a temporary variable."""
+def destroy_temporary_variable(ctx: Any, ref: Any, *, var_name: str) -> Any:
+    """The last value of a temporary variable, which ends."""
     value = ref.read()
-    ctx.step_container.delete(
-        ctx.step_container.make_handle(_place(ctx, var_name), "TmpVar", container="tmp_var")
-    )
+    container = ctx.step_container
+    container.delete(container.make_handle(_temporary_name(ctx, var_name), _TEMPORARY))
     return value
 
 
-# -- assigning
+# -------------------------------------------------------------------------------------- assignment
 
 
 def _assign_shape(c: InferenceContext) -> TensorShape:
     if c.attr("validate_shape"):
-        return merge_shapes(c.inputs[0], c.inputs[1])
+        return merge_both_inputs(c)
     return c.inputs[1]
 
 
@@ -149,93 +182,63 @@ def _assign_shape(c: InferenceContext) -> TensorShape:
     "T: type",
     "validate_shape: bool = true",
     "use_locking: bool = true",
-    allows_uninitialized_input=True,
     shape=_assign_shape,
+    allows_uninitialized_input=True,
 )
-def assign(xp: Any, ref: RefCell, value: Any, *, validate_shape: bool) -> RefCell:
-    """Gives the variable a value; one of another shape only where ``validate_shape`` is off."""
+def assign_op(xp: Any, ref: Any, value: Any, *, validate_shape: bool) -> Any:
+    """Gives a variable a value."""
     if validate_shape:
-        before = ref.value
-        known = ref.shape
-        if before is not None and before.shape != value.shape:
-            _refuse_shape(list(before.shape), value)
-        if (
-            before is None
-            and known is not None
-            and not known.is_compatible_with(TensorShape(list(value.shape)))
+        old = ref.value
+        shape = ref.shape.dim_values if old is None and ref.shape is not None else None
+        left = old.shape if old is not None else shape
+        if left is not None and not (
+            len(left) == len(value.shape)
+            and all(a is None or a == b for a, b in zip(left, value.shape))
         ):
-            _refuse_shape(known, value)
+            text = static_shape_text(TensorShape(left))
+            raise errors.invalid_argument(
+                "Assign requires shapes of both tensors to match. "
+                f"lhs shape= {text} rhs shape= {shape_text(value.shape)}"
+            )
     ref.assign(value)
     return ref
 
 
-def _refuse_shape(expected: Any, value: Any) -> None:
-    raise errors.invalid_argument(
-        "Assign requires shapes of both tensors to match. lhs shape= "
-        f"{_dims(expected)} rhs shape= {_dims(list(value.shape))}"
-    )
-
-
-def _dims(shape: Any) -> str:
-    if isinstance(shape, TensorShape):
-        return str(shape)
-    return f"[{','.join(str(size) for size in shape)}]"
-
-
-def _check_same_shape(ref: RefCell, value: Any) -> None:
-    before = ref.read()
-    if before.shape != value.shape:
-        raise errors.invalid_argument(
-            "variable and value shapes must match: lhs shape= "
-            f"{_dims(before.shape)} rhs shape= {_dims(value.shape)}"
-        )
-
-
-def _merged_shape(c: InferenceContext) -> TensorShape:
-    return merge_shapes(c.inputs[0], c.inputs[1])
+def _update(ref: Any, value: Any, xp: Any, name: str) -> Any:
+    with ref.lock:
+        if ref.read().shape != value.shape:
+            raise errors.invalid_argument("Parameters and update must be the same size")
+        combine = getattr(xp, name)
+        if value.shape == ():
+            ref.value = combine(ref.value, value)
+        else:
+            target = ref.writable()
+            combine(target, value, target)
+    return ref
 
 
 @register_op(
     "AssignAdd",
     "ref: Ref(T), value: T -> output_ref: Ref(T)",
-    _NUMBERS,
+    "T: numbertype",
     "use_locking: bool = false",
-    shape=_merged_shape,
+    shape=merge_both_inputs,
 )
-def assign_add(xp: Any, ref: RefCell, value: Any) -> RefCell:
-    """variable += value."""
-    with ref.lock:
-        _check_same_shape(ref, value)
-        ref.assign(ref.value + value)
-    return ref
+def assign_add_op(xp: Any, ref: Any, value: Any) -> Any:
+    """Adds to a variable."""
+    return _update(ref, value, xp, "add")
 
 
 @register_op(
     "AssignSub",
     "ref: Ref(T), value: T -> output_ref: Ref(T)",
-    _NUMBERS,
+    "T: numbertype",
     "use_locking: bool = false",
-    shape=_merged_shape,
+    shape=merge_both_inputs,
 )
-def assign_sub(xp: Any, ref: RefCell, value: Any) -> RefCell:
-    """variable -= value."""
-    with ref.lock:
-        _check_same_shape(ref, value)
-        ref.assign(ref.value - value)
-    return ref
-
-
-@register_op(
-    "IsVariableInitialized",
-    "ref: Ref(dtype) -> is_initialized: bool",
-    "dtype: type",
-    allows_uninitialized_input=True,
-    shape=lambda c: SCALAR_SHAPE,
-    host_memory=("is_initialized",),
-)
-def is_variable_initialized_op(xp: Any, ref: RefCell) -> Any:
-    """Whether a value was assigned."""
-    return np.bool_(ref.is_initialized)
+def assign_sub_op(xp: Any, ref: Any, value: Any) -> Any:
+    """Subtracts from a variable."""
+    return _update(ref, value, xp, "subtract")
 
 
 @register_op(
@@ -246,96 +249,343 @@ def is_variable_initialized_op(xp: Any, ref: RefCell) -> Any:
     shape=lambda c: c.with_rank(0, 0),
     devices=("CPU",),
 )
-def count_up_to_op(xp: Any, ref: RefCell, *, limit: int, T: Any) -> Any:
-    """The variable's value, which then grows by one, until it has reached ``limit``."""
-    return count_up_to_value(ref, limit, T)
+def count_up_to_op(xp: Any, ref: Any, *, limit: int) -> Any:
+    """The value of a counter before it is increased; the limit ends it."""
+    return count(ref, limit)
 
 
-def count_up_to_value(cell: RefCell, limit: int, dtype: Any) -> Any:
-    """Reads a counter and adds one.
+def count(cell: RefCell, limit: int) -> Any:
+    """The value of a counter, which is then increased.
 
     Raises:
-      OutOfRangeError: it has reached ``limit``.
-      InvalidArgumentError: it is no scalar.
+      OutOfRangeError: the limit was reached.
     """
     with cell.lock:
-        before = cell.read()
-        if getattr(before, "ndim", 0):
-            raise errors.invalid_argument(f"input is not a scalar: {_dims(before.shape)}")
-        if int(before) >= limit:
+        value = cell.read()
+        if value.shape:
+            raise errors.invalid_argument(f"input is not a scalar: {shape_text(value.shape)}")
+        if value >= limit:
             raise errors.out_of_range(f"Reached limit of {limit}")
-        scalar = dtype.as_numpy_dtype(before)
-        cell.assign(dtype.as_numpy_dtype(int(before) + 1))
-    return scalar
+        cell.value = value + value.dtype.type(1)
+        return value
 
 
-# -- scattering
+for _op in (assign_op, assign_add_op, assign_sub_op):
+    _op.not_differentiable()
+
+# -------------------------------------------------------------------------------------- scattering
 
 
-def _scatter_shape(c: InferenceContext) -> TensorShape:
-    ref, indices, updates = c.inputs
-    if updates.dim_values == ():
-        return ref
-    a, b = ref.dim_values, indices.dim_values
-    if a is not None and b is not None and a:
-        merge_shapes(updates, TensorShape([*b, *a[1:]]))
-    return ref
+def scatter_update_shape(c: InferenceContext, variable: TensorShape) -> TensorShape:
+    """Checks indices and updates (inputs 1 and 2) against a variable's shape, and gives that."""
+    dims, indices, updates = (
+        variable.dim_values,
+        c.inputs[1].dim_values,
+        c.inputs[2].dim_values,
+    )
+    # A scalar variable is refused by the kernel.
+    if not dims or indices is None or not updates:
+        return variable
+    merge_shapes(TensorShape(updates), TensorShape([*indices, *dims[1:]]))
+    return variable
 
 
-def scatter_into(xp: Any, cell: RefCell, indices: Any, updates: Any, operation: str) -> None:
-    """Combines ``updates`` into the rows of a variable that ``indices`` name.
-
-    Raises:
-      InvalidArgumentError: an index is out of range, or the shapes do not fit.
-    """
+def scatter_into_rows(xp: Any, cell: RefCell, indices: Any, updates: Any, operation: str) -> None:
+    """Combines rows of ``updates`` into the rows of a variable that ``indices`` names."""
     with cell.lock:
-        target = cell.writable()
-        if target.ndim < 1:
+        shape = cell.read().shape
+        if not shape:
             raise errors.invalid_argument(
-                f"params must be at least 1-D, got shape {_dims(target.shape)}"
+                f"params must be at least 1-D, got shape {shape_text(shape)}"
             )
-        indices = xp.asarray(indices)
-        updates = xp.asarray(updates)
-        wanted = (*indices.shape, *target.shape[1:])
-        if updates.ndim and updates.shape != wanted:
+        if updates.shape and updates.shape != indices.shape + shape[1:]:
             raise errors.invalid_argument(
-                "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = "
-                f"[], got updates.shape {_dims(updates.shape)}, indices.shape "
-                f"{_dims(indices.shape)}, params.shape {_dims(target.shape)}"
+                "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], "
+                f"got updates.shape {shape_text(updates.shape)}, indices.shape "
+                f"{shape_text(indices.shape)}, params.shape {shape_text(shape)}"
             )
-        if xp is np:
-            check_indices(indices, target.shape[0])
-        rows = updates.reshape((-1, *target.shape[1:])) if updates.ndim else updates
-        scatter_rows(xp, target, indices.reshape(-1), rows, operation)
+        check_indices(indices, shape[0])
+        if updates.shape:
+            updates = updates.reshape(indices.size, *shape[1:])
+        scatter_rows(xp, cell.writable(), indices.reshape(-1), updates, operation)
 
 
-def _scatter(name: str, operation: str, types: str, locking: str, doc: str) -> Any:
+def _scatter_op(name: str, operation: str, types: str, locking: str) -> OpDefinition:
     @register_op(
         name,
         "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)",
-        types,
+        f"T: {types}",
         "Tindices: {int32, int64}",
         f"use_locking: bool = {locking}",
-        shape=_scatter_shape,
+        shape=lambda c: scatter_update_shape(c, c.inputs[0]),
     )
-    def scatter(xp: Any, ref: RefCell, indices: Any, updates: Any) -> RefCell:
-        scatter_into(xp, ref, indices, updates, operation)
+    def scatter(xp: Any, ref: Any, indices: Any, updates: Any) -> Any:
+        scatter_into_rows(xp, ref, indices, updates, operation)
         return ref
 
-    scatter.__doc__ = doc
-    scatter.not_differentiable()
     return scatter
 
 
-_ORDERED = "T: {half, bfloat16, float, double, int32, int64}"
-scatter_update_op = _scatter("ScatterUpdate", "assign", "T: type", "true", "ref[i] = u.")
-scatter_add_op = _scatter("ScatterAdd", "add", _NUMBERS, "false", "ref[i] += u.")
-scatter_sub_op = _scatter("ScatterSub", "sub", _NUMBERS, "false", "ref[i] -= u.")
-scatter_mul_op = _scatter("ScatterMul", "mul", _NUMBERS, "false", "ref[i] *= u.")
-scatter_div_op = _scatter("ScatterDiv", "div", _NUMBERS, "false", "ref[i] /= u.")
-scatter_min_op = _scatter("ScatterMin", "min", _ORDERED, "false", "ref[i] = min(ref[i], u).")
-scatter_max_op = _scatter("ScatterMax", "max", _ORDERED, "false", "ref[i] = max(ref[i], u).")
+_ORDERED = "{half, bfloat16, float, double, int32, int64}"
 
+scatter_update_op = _scatter_op("ScatterUpdate", "assign", "type", "true")
+scatter_add_op = _scatter_op("ScatterAdd", "add", "numbertype", "false")
+scatter_sub_op = _scatter_op("ScatterSub", "sub", "numbertype", "false")
+scatter_mul_op = _scatter_op("ScatterMul", "mul", "numbertype", "false")
+scatter_div_op = _scatter_op("ScatterDiv", "div", "numbertype", "false")
+scatter_min_op = _scatter_op("ScatterMin", "min", _ORDERED, "false")
+scatter_max_op = _scatter_op("ScatterMax", "max", _ORDERED, "false")
 
-for _op in (assign, assign_add, assign_sub, count_up_to_op, is_variable_initialized_op):
+for _op in (scatter_add_op, scatter_sub_op, scatter_mul_op, scatter_div_op):
     _op.not_differentiable()
+
+
+def scatter_nd_into_cell(
+    xp: Any, cell: RefCell, indices: Any, updates: Any, operation: str, policy: str
+) -> None:
+    """Combines updates into a variable at coordinates."""
+    with cell.lock:
+        shape = cell.read().shape
+        if not shape:
+            raise errors.invalid_argument(
+                f"Output must be at least 1-D, got shape: {shape_text(shape)}"
+            )
+        if indices.ndim < 1:
+            raise errors.invalid_argument(
+                f"Indices must be at least 1-D, got shape: {shape_text(indices.shape)}"
+            )
+        outer, depth = indices.ndim - 1, indices.shape[-1]
+        if updates.shape[:outer] != indices.shape[:-1]:
+            raise errors.invalid_argument(
+                f"Dimensions [0,{outer}) of indices[shape={shape_text(indices.shape)}] must match "
+                f"dimensions [0,{outer}) of updates[shape={shape_text(updates.shape)}]"
+            )
+        if depth > len(shape) or updates.shape[outer:] != shape[depth:]:
+            raise errors.invalid_argument(
+                f"Dimensions [{depth},{len(shape)}) of input[shape={shape_text(shape)}] must match "
+                f"dimensions [{outer},{updates.ndim}) of updates[shape={shape_text(updates.shape)}]"
+            )
+        if updates.size:
+            scatter_nd_into(xp, cell.writable(), indices, updates, operation, policy)
+
+
+def _scatter_nd_op(name: str, operation: str, types: str, locking: str) -> OpDefinition:
+    @register_op(
+        name,
+        "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)",
+        f"T: {types}",
+        "Tindices: {int32, int64}",
+        f"use_locking: bool = {locking}",
+        "bad_indices_policy: string = ''",
+        shape=lambda c: scatter_nd_shape_of(c, c.inputs[0], 1, 2),
+    )
+    def scatter(xp: Any, ref: Any, indices: Any, updates: Any, *, bad_indices_policy: str) -> Any:
+        scatter_nd_into_cell(xp, ref, indices, updates, operation, bad_indices_policy)
+        return ref
+
+    return scatter
+
+
+scatter_nd_update_op = _scatter_nd_op("ScatterNdUpdate", "assign", "type", "true")
+scatter_nd_add_op = _scatter_nd_op("ScatterNdAdd", "add", "numbertype", "false")
+scatter_nd_sub_op = _scatter_nd_op("ScatterNdSub", "sub", "numbertype", "false")
+scatter_nd_min_op = _scatter_nd_op("ScatterNdMin", "min", "numbertype", "false")
+scatter_nd_max_op = _scatter_nd_op("ScatterNdMax", "max", "numbertype", "false")
+
+for _op in (scatter_nd_update_op, scatter_nd_add_op, scatter_nd_sub_op):
+    _op.not_differentiable()
+
+# ----------------------------------------------------------------------------------- tf.assign etc.
+
+
+def _is_ref(ref: Any) -> bool:
+    dtype = getattr(ref, "dtype", None)
+    return bool(getattr(dtype, "is_ref_dtype", False))
+
+
+def assign(
+    ref: Any,
+    value: Any,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """Gives a variable a value.
+
+    Args:
+      ref: a variable.
+      value: the value.
+      validate_shape: whether it must have the variable's shape.
+      use_locking: whether the variable is locked meanwhile.
+      name: the name of the op.
+
+    Returns:
+      The variable as it is after the assignment.
+    """
+    if _is_ref(ref):
+        return assign_op(
+            ref,
+            value,
+            validate_shape=True if validate_shape is None else validate_shape,
+            use_locking=True if use_locking is None else use_locking,
+            name=name,
+        )
+    return ref.assign(value, name=name)
+
+
+def assign_add(
+    ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
+) -> Any:
+    """Adds to a variable; gives it as it is then."""
+    if _is_ref(ref):
+        return assign_add_op(ref, value, use_locking=bool(use_locking), name=name)
+    return ref.assign_add(value)
+
+
+def assign_sub(
+    ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
+) -> Any:
+    """Subtracts from a variable; gives it as it is then."""
+    if _is_ref(ref):
+        return assign_sub_op(ref, value, use_locking=bool(use_locking), name=name)
+    return ref.assign_sub(value)
+
+
+def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
+    """The value of a counter, which is then increased; an error ends it at the limit."""
+    if _is_ref(ref):
+        return count_up_to_op(ref, limit=limit, name=name)
+    from tfnb.ops.resource_variable_ops import resource_count_up_to
+
+    return resource_count_up_to(ref.handle, limit, T=ref.dtype, name=name)
+
+
+def is_variable_initialized(ref: Any, name: str | None = None) -> Any:
+    """Whether a variable has a value."""
+    if _is_ref(ref):
+        return is_variable_initialized_op(ref=ref, name=name)
+    return ref.is_initialized(name=name)
+
+
+def _scatter(
+    kind: str, ref: Any, indices: Any, updates: Any, use_locking: bool, name: str | None
+) -> Any:
+    if _is_ref(ref):
+        op = globals()[f"scatter_{kind}_op"]
+        return op(ref, indices, updates, use_locking=use_locking, name=name)
+    from tfnb.ops import resource_variable_ops
+
+    op = getattr(resource_variable_ops, f"resource_scatter_{kind}")
+    handle = ref.handle
+    done = op(
+        handle,
+        convert_to_tensor(indices),
+        convert_to_tensor(updates, dtype=None if kind.startswith("nd_") else ref.dtype),
+        name=name,
+    )
+    return ref._lazy_read(done)
+
+
+def scatter_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Any:
+    """Puts ``updates[i]`` into row ``indices[i]`` of a variable."""
+    return _scatter("update", ref, indices, updates, use_locking, name)
+
+
+def scatter_add(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Any:
+    """Adds ``updates[i]`` to row ``indices[i]`` of a variable."""
+    return _scatter("add", ref, indices, updates, use_locking, name)
+
+
+def scatter_sub(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Any:
+    """Subtracts ``updates[i]`` from row ``indices[i]`` of a variable."""
+    return _scatter("sub", ref, indices, updates, use_locking, name)
+
+
+def scatter_mul(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Any:
+    """Multiplies row ``indices[i]`` of a variable by ``updates[i]``."""
+    return _scatter("mul", ref, indices, updates, use_locking, name)
+
+
+def scatter_div(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Any:
+    """Divides row ``indices[i]`` of a variable by ``updates[i]``."""
+    return _scatter("div", ref, indices, updates, use_locking, name)
+
+
+def scatter_min(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Any:
+    """Puts the smaller of row ``indices[i]`` and ``updates[i]`` into a variable."""
+    return _scatter("min", ref, indices, updates, use_locking, name)
+
+
+def scatter_max(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Any:
+    """Puts the greater of row ``indices[i]`` and ``updates[i]`` into a variable."""
+    return _scatter("max", ref, indices, updates, use_locking, name)
+
+
+def scatter_nd_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Any:
+    """Puts updates into a variable at coordinates."""
+    return _scatter("nd_update", ref, indices, updates, use_locking, name)
+
+
+def scatter_nd_add(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Any:
+    """Adds updates to a variable at coordinates."""
+    return _scatter("nd_add", ref, indices, updates, use_locking, name)
+
+
+def scatter_nd_sub(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Any:
+    """Subtracts updates from a variable at coordinates."""
+    return _scatter("nd_sub", ref, indices, updates, use_locking, name)
+
+
+def batch_scatter_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Any:
+    """Puts updates into rows of a variable, separately for every leading batch.
+
+    Args:
+      ref: a variable whose first dimensions are the batch.
+      indices: rows; all its dimensions but the last are the batch.
+      updates: one row for every index.
+      use_locking: whether the variable is locked meanwhile.
+      name: the name of the ops.
+    """
+    from tfnb.framework.scopes import name_scope
+    from tfnb.ops import concat_ops, sequence_ops, shape_ops
+
+    with name_scope(name):
+        indices = convert_to_tensor(indices, name="indices")
+        sizes = shape_ops.shape(indices)
+        rank = indices.shape.ndims
+        batch = rank - 1
+        parts = [indices]
+        for axis in range(batch - 1, -1, -1):
+            # The number within each batch dimension goes in front of the row's.
+            form = [1] * axis + [-1] + [1] * (rank - axis - 1)
+            numbers = shape_ops.reshape(
+                sequence_ops.range_(0, sizes[axis], dtype=indices.dtype), form
+            )
+            parts.insert(0, shape_ops.broadcast_to(numbers, sizes))
+        places = concat_ops.stack(parts, axis=-1)
+        flat = shape_ops.reshape(places, [-1, rank])
+        tail = shape_ops.shape(updates)[rank:]
+        rows = shape_ops.reshape(updates, concat_ops.concat([[-1], tail], 0))
+        return scatter_nd_update(ref, flat, rows, use_locking=use_locking)
