@@ -1,10 +1,97 @@
-"""Ops that call functions of the graph's library."""
+"""Ops that call functions of the graph's library: calls, branches and loops in one node.
+
+The kernels run a function's body in the calling thread, as a step inside the caller's step.
+Functions come as ``NameAttrList`` attributes; arguments and results are flat lists. Each
+iteration of a loop runs alone, so ``parallel_iterations`` has no effect here; loops whose
+iterations overlap are built of Enter, Exit and NextIteration (``control_flow.py``).
+"""
 
 from __future__ import annotations
 
-from tfnb.core.op_registry import register_op
+from typing import TYPE_CHECKING, Any
 
-partitioned_call = register_op(
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import (
+    SCALAR_SHAPE,
+    UNKNOWN_SHAPE,
+    InferenceContext,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.core.attr_value import NameAttrList
+    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.core.tensor_shape import TensorShape
+
+# ------------------------------------------------------------------------------------------- shapes
+
+
+def _call_shape(c: InferenceContext) -> list[TensorShape]:
+    """Nothing is known of a function's results, unless the node says it."""
+    shapes = c.attrs.get("_output_shapes")
+    if shapes and len(shapes) == c.num_outputs:
+        return list(shapes)
+    return [UNKNOWN_SHAPE] * c.num_outputs
+
+
+def _declared_shapes(c: InferenceContext) -> list[TensorShape]:
+    """The shapes of the ``output_shapes`` attribute, or an empty list.
+
+    Raises:
+      ValueError: there are more or fewer of them than outputs.
+    """
+    shapes = list(c.attr("output_shapes"))
+    if shapes and len(shapes) != c.num_outputs:
+        raise ValueError(
+            "`output_shapes` must be the same length as num outputs "
+            f"({len(shapes)} vs. {c.num_outputs}"
+        )
+    return shapes
+
+
+def _branch_shape(c: InferenceContext) -> list[TensorShape]:
+    return _declared_shapes(c) or _call_shape(c)
+
+
+def _while_shape(c: InferenceContext) -> list[TensorShape]:
+    for index in range(c.num_outputs):
+        data = c.input_handle_data(index)
+        if data:
+            c.set_output_handle_data(index, data)
+    return _declared_shapes(c) or list(c.inputs)
+
+
+def _scalar_result(c: InferenceContext) -> TensorShape:
+    return SCALAR_SHAPE
+
+
+# -------------------------------------------------------------------------------- calling functions
+
+
+def _call(ctx: OpKernelContext, function: NameAttrList, args: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(ctx.function_library.call(ctx, function.name, function.attrs, args))
+
+
+def _as_bool(value: Any) -> bool:
+    """A scalar holds if it is not 0 or empty, another tensor if it has elements."""
+    if np.ndim(value):
+        return bool(np.size(value))
+    if value.dtype == object:
+        return len(value.item()) > 0
+    return bool(value)
+
+
+def _check_not_cancelled(ctx: OpKernelContext) -> None:
+    manager = ctx.cancellation_manager
+    if manager.is_cancelled or manager.is_cancelling:
+        raise errors.cancelled("Loop execution was cancelled.")
+
+
+@register_op(
     "PartitionedCall",
     "args: Tin -> output: Tout",
     "Tin: list(type) >= 0",
@@ -13,8 +100,14 @@ partitioned_call = register_op(
     "config: string = ''",
     "config_proto: string = ''",
     "executor_type: string = ''",
-)(None)
-stateful_partitioned_call = register_op(
+    shape=_call_shape,
+)
+def partitioned_call(ctx: OpKernelContext, args: list[Any], *, f: NameAttrList) -> Any:
+    """The results of f(args); its body may spread over devices."""
+    return _call(ctx, f, args)
+
+
+@register_op(
     "StatefulPartitionedCall",
     "args: Tin -> output: Tout",
     "Tin: list(type) >= 0",
@@ -24,8 +117,17 @@ stateful_partitioned_call = register_op(
     "config_proto: string = ''",
     "executor_type: string = ''",
     stateful=True,
-)(None)
-if = register_op(
+    shape=_call_shape,
+)
+def stateful_partitioned_call(ctx: OpKernelContext, args: list[Any], *, f: NameAttrList) -> Any:
+    """The results of f(args), where f has effects."""
+    return _call(ctx, f, args)
+
+
+# ----------------------------------------------------------------------------------------- branches
+
+
+@register_op(
     "If",
     "cond: Tcond, input: Tin -> output: Tout",
     "Tcond: type",
@@ -35,8 +137,22 @@ if = register_op(
     "else_branch: func",
     "output_shapes: list(shape) = []",
     stateful=True,
-)(None)
-stateless_if = register_op(
+    shape=_branch_shape,
+    host_memory=("cond",),
+)
+def if_(
+    ctx: OpKernelContext,
+    cond: Any,
+    input: list[Any],
+    *,
+    then_branch: NameAttrList,
+    else_branch: NameAttrList,
+) -> Any:
+    """then_branch(input) where cond holds, else else_branch(input)."""
+    return _call(ctx, then_branch if _as_bool(cond) else else_branch, input)
+
+
+@register_op(
     "StatelessIf",
     "cond: Tcond, input: Tin -> output: Tout",
     "Tcond: type",
@@ -45,8 +161,22 @@ stateless_if = register_op(
     "then_branch: func",
     "else_branch: func",
     "output_shapes: list(shape) = []",
-)(None)
-_if = register_op(
+    shape=_branch_shape,
+    host_memory=("cond",),
+)
+def stateless_if(
+    ctx: OpKernelContext,
+    cond: Any,
+    input: list[Any],
+    *,
+    then_branch: NameAttrList,
+    else_branch: NameAttrList,
+) -> Any:
+    """then_branch(input) where cond holds, else else_branch(input); neither has effects."""
+    return _call(ctx, then_branch if _as_bool(cond) else else_branch, input)
+
+
+@register_op(
     "_If",
     "cond: Tcond, input: Tin -> output: Tout",
     "Tcond: type",
@@ -55,8 +185,88 @@ _if = register_op(
     "then_branch: func",
     "else_branch: func",
     stateful=True,
-)(None)
-while = register_op(
+    shape=_call_shape,
+    host_memory=("cond",),
+)
+def _if(
+    ctx: OpKernelContext,
+    cond: Any,
+    input: list[Any],
+    *,
+    then_branch: NameAttrList,
+    else_branch: NameAttrList,
+) -> Any:
+    """The If of old graphs."""
+    return _call(ctx, then_branch if _as_bool(cond) else else_branch, input)
+
+
+def _chosen(branches: list[NameAttrList], index: Any) -> NameAttrList:
+    """The branch of that number; the last one for a number that is too large or negative."""
+    if np.ndim(index):
+        raise errors.invalid_argument("branch_index must be scalar")
+    number = int(index)
+    return branches[number if 0 <= number < len(branches) else -1]
+
+
+@register_op(
+    "Case",
+    "branch_index: int32, input: Tin -> output: Tout",
+    "Tin: list(type) >= 0",
+    "Tout: list(type) >= 0",
+    "branches: list(func) >= 1",
+    "output_shapes: list(shape) = []",
+    stateful=True,
+    shape=_branch_shape,
+    host_memory=("branch_index",),
+)
+def case(
+    ctx: OpKernelContext, branch_index: Any, input: list[Any], *, branches: list[NameAttrList]
+) -> Any:
+    """branches[branch_index](input); the last branch where the index is out of range."""
+    return _call(ctx, _chosen(branches, branch_index), input)
+
+
+@register_op(
+    "StatelessCase",
+    "branch_index: int32, input: Tin -> output: Tout",
+    "Tin: list(type) >= 0",
+    "Tout: list(type) >= 0",
+    "branches: list(func) >= 1",
+    "output_shapes: list(shape) = []",
+    shape=_branch_shape,
+    host_memory=("branch_index",),
+)
+def stateless_case(
+    ctx: OpKernelContext, branch_index: Any, input: list[Any], *, branches: list[NameAttrList]
+) -> Any:
+    """branches[branch_index](input), where no branch has effects."""
+    return _call(ctx, _chosen(branches, branch_index), input)
+
+
+# -------------------------------------------------------------------------------------------- loops
+
+
+def _loop(ctx: OpKernelContext, values: list[Any], cond: NameAttrList, body: NameAttrList) -> Any:
+    state: Sequence[Any] = values
+    while True:
+        _check_not_cancelled(ctx)
+        answer = _call(ctx, cond, state)
+        if len(answer) != 1:
+            raise errors.invalid_argument(
+                "Expected a single scalar return value from WhileOp cond got "
+                f"{len(answer)} tensors."
+            )
+        if not _as_bool(answer[0]):
+            return tuple(state)
+        after = _call(ctx, body, state)
+        if len(after) != len(state):
+            raise errors.invalid_argument(
+                f"While loop body returned {len(after)} arguments. Expected: {len(state)}"
+            )
+        state = after
+
+
+@register_op(
     "While",
     "input: T -> output: T",
     "T: list(type) >= 0",
@@ -65,8 +275,16 @@ while = register_op(
     "output_shapes: list(shape) = []",
     "parallel_iterations: int = 10",
     stateful=True,
-)(None)
-stateless_while = register_op(
+    shape=_while_shape,
+)
+def while_(
+    ctx: OpKernelContext, input: list[Any], *, cond: NameAttrList, body: NameAttrList
+) -> Any:
+    """State = body(state), for as long as cond(state) holds."""
+    return _loop(ctx, input, cond, body)
+
+
+@register_op(
     "StatelessWhile",
     "input: T -> output: T",
     "T: list(type) >= 0",
@@ -74,45 +292,111 @@ stateless_while = register_op(
     "body: func",
     "output_shapes: list(shape) = []",
     "parallel_iterations: int = 10",
-)(None)
-_while = register_op(
+    shape=_while_shape,
+)
+def stateless_while(
+    ctx: OpKernelContext, input: list[Any], *, cond: NameAttrList, body: NameAttrList
+) -> Any:
+    """State = body(state), for as long as cond(state) holds; neither has effects."""
+    return _loop(ctx, input, cond, body)
+
+
+@register_op(
     "_While",
     "input: T -> output: T",
     "T: list(type) >= 0",
     "cond: func",
     "body: func",
     stateful=True,
-)(None)
-case = register_op(
-    "Case",
-    "branch_index: int32, input: Tin -> output: Tout",
-    "Tin: list(type) >= 0",
-    "Tout: list(type) >= 0",
-    "branches: list(func) >= 1",
-    "output_shapes: list(shape) = []",
-    stateful=True,
-)(None)
-stateless_case = register_op(
-    "StatelessCase",
-    "branch_index: int32, input: Tin -> output: Tout",
-    "Tin: list(type) >= 0",
-    "Tout: list(type) >= 0",
-    "branches: list(func) >= 1",
-    "output_shapes: list(shape) = []",
-)(None)
-for = register_op(
+    shape=lambda c: list(c.inputs),
+)
+def _while(
+    ctx: OpKernelContext, input: list[Any], *, cond: NameAttrList, body: NameAttrList
+) -> Any:
+    """The While of old graphs."""
+    return _loop(ctx, input, cond, body)
+
+
+@register_op(
     "For",
     "start: int32, limit: int32, delta: int32, input: T -> output: T",
     "T: list(type) >= 0",
     "body: func",
-)(None)
-to_bool = register_op("ToBool", "input: T -> output: bool", "T: type")(None)
-fake_param = register_op("FakeParam", "-> output: dtype", "dtype: type", "shape: shape")(None)
-device_index = register_op("DeviceIndex", "-> index: int32", "device_names: list(string)", stateful=True)(None)
+    shape=_call_shape,
+    host_memory=("start", "limit", "delta"),
+)
+def for_(
+    ctx: OpKernelContext,
+    start: Any,
+    limit: Any,
+    delta: Any,
+    input: list[Any],
+    *,
+    body: NameAttrList,
+) -> Any:
+    """State = body(i, state) for i from start to limit (which is left out) in steps of delta."""
+    for name, bound in (("start", start), ("limit", limit), ("delta", delta)):
+        if np.size(bound) != 1:
+            raise errors.invalid_argument(f"{name} must be a scalar")
+    first, last, step = (int(np.asarray(bound).reshape(())) for bound in (start, limit, delta))
+    if step == 0 or (first > last if step > 0 else first < last):
+        raise errors.invalid_argument(f"Invalid start/limit/delta: {first} {last} {step}")
+    state: Sequence[Any] = input
+    for number in range(first, last, step):
+        _check_not_cancelled(ctx)
+        after = _call(ctx, body, [np.int32(number), *state])
+        if len(after) != len(state):
+            raise errors.invalid_argument(
+                f"For loop body returned {len(after)} arguments. Expected: {len(state)}"
+            )
+        state = after
+    return tuple(state)
+
+
+# ------------------------------------------------------------------------------ small things beside
+
+
+@register_op("ToBool", "input: T -> output: bool", "T: type", shape=_scalar_result)
+def to_bool(xp: Any, input: Any) -> Any:
+    """Whether a scalar is not 0 or empty, or another tensor has elements."""
+    return np.bool_(_as_bool(input))
+
+
+@register_op(
+    "FakeParam", "-> output: dtype", "dtype: type", "shape: shape", shape=lambda c: c.attr("shape")
+)
+def fake_param(ctx: OpKernelContext, *, dtype: Any, shape: TensorShape) -> Any:
+    """A value that nobody will use, in place of a branch's missing result."""
+    dims = [size or 0 for size in (shape.dim_values or ())]
+    state = ctx.kernel_state
+    if "value" not in state:
+        if dtype.name in ("resource", "variant"):
+            state["value"] = np.empty(dims, object)
+        else:
+            filler = b"" if dtype.name == "string" else 0
+            state["value"] = np.full(dims, filler, dtype.as_numpy_dtype)
+    return state["value"]
+
+
+@register_op(
+    "DeviceIndex",
+    "-> index: int32",
+    "device_names: list(string)",
+    stateful=True,
+    shape=_scalar_result,
+    host_memory=("index",),
+)
+def device_index(ctx: OpKernelContext, *, device_names: list[str]) -> Any:
+    """The place of this device's type in a list; the list's length if it is not there."""
+    kind = ctx.device.device_type
+    return np.int32(device_names.index(kind) if kind in device_names else len(device_names))
+
+
 symbolic_gradient = register_op(
     "SymbolicGradient",
     "input: Tin -> output: Tout",
     "Tin: list(type) >= 1",
     "Tout: list(type) >= 1",
     "f: func",
+    shape=lambda c: list(c.inputs[: c.num_outputs]),
 )(None)

@@ -1,0 +1,165 @@
+"""Philox 4x32-10: a counter-based random generator (Salmon et al., 2011).
+
+Block number i is a function of the key and of counter + i, so any stretch of the sequence can be
+computed at once and in any order; that is why TensorFlow's numbers do not depend on its threads and
+can be had from NumPy too. A block is four 32-bit numbers.
+
+A :class:`Philox` is a place in the sequence: two key words and a counter of 128 bits. It is
+immutable; :meth:`Philox.skip` gives another place. A :class:`GuardedPhilox` is what a stateful
+kernel owns: it hands out stretches that never overlap.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tfnb.core.op_kernel import OpKernelContext
+
+_MASK32 = 2**32 - 1
+_MASK64 = 2**64 - 1
+_MASK128 = 2**128 - 1
+_MULTIPLIER_A, _MULTIPLIER_B = 0xD2511F53, 0xCD9E8D57
+_MULTIPLIERS = np.array([[_MULTIPLIER_A], [_MULTIPLIER_B]], np.uint64)
+_WORD, _SHIFT = np.uint64(_MASK32), np.uint64(32)
+_WEYL_A, _WEYL_B = 0x9E3779B9, 0xBB67AE85
+_ROUNDS = 10
+# Counters handled at once: what stays in a core's cache.
+_CHUNK = 8192
+# So many blocks are computed sooner one by one.
+_FEW = 3
+# 128-bit blocks set aside per output, whatever a distribution uses of them.
+BLOCKS_PER_OUTPUT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Philox:
+    """A place in the sequence of one key.
+
+    >>> Philox.from_seeds(0, 0).blocks(np, 1)
+    array([[1713891541, 3781805453, 3159862348, 2600524760]], dtype=uint32)
+
+    Attributes:
+      key: two words of 32 bits as one number, the first one low.
+      counter: four words of 32 bits as one number, the first one lowest.
+    """
+
+    key: int
+    counter: int
+
+    @classmethod
+    def from_seeds(cls, seed: int, seed2: int) -> Philox:
+        """The beginning of the sequence of a pair of seeds."""
+        return cls(seed & _MASK64, (seed2 & _MASK64) << 64)
+
+    def skip(self, blocks: int) -> Philox:
+        """The place so many blocks further on."""
+        return Philox(self.key, (self.counter + blocks) & _MASK128)
+
+    def blocks(self, xp: Any, count: int) -> Any:
+        """The next blocks: uint32 of shape (count, 4)."""
+        if count <= _FEW:
+            few = [self.skip(index).block() for index in range(count)]
+            return xp.asarray(np.array(few, np.uint32).reshape(count, 4))
+        return self.blocks_at(xp, xp.arange(count, dtype=np.uint64))
+
+    def block(self) -> tuple[int, int, int, int]:
+        """The next block as numbers of Python, the quicker way to have a single one."""
+        words, key_a, key_b = self.counter, self.key & _MASK32, self.key >> 32
+        c0, c1 = words & _MASK32, words >> 32 & _MASK32
+        c2, c3 = words >> 64 & _MASK32, words >> 96
+        for _ in range(_ROUNDS):
+            a, b = c0 * _MULTIPLIER_A, c2 * _MULTIPLIER_B
+            c0, c1 = b >> 32 ^ c1 ^ key_a, b & _MASK32
+            c2, c3 = a >> 32 ^ c3 ^ key_b, a & _MASK32
+            key_a, key_b = key_a + _WEYL_A & _MASK32, key_b + _WEYL_B & _MASK32
+        return c0, c1, c2, c3
+
+    def blocks_at(self, xp: Any, offsets: Any) -> Any:
+        """The blocks at places counted from here (uint64): uint32 of shape (n, 4)."""
+        out = xp.empty((len(offsets), 4), np.uint32)
+        for start in range(0, len(offsets), _CHUNK):
+            self._fill(xp, offsets[start : start + _CHUNK], out[start : start + _CHUNK])
+        return out
+
+    def _fill(self, xp: Any, offsets: Any, out: Any) -> None:
+        low_start, high = np.uint64(self.counter & _MASK64), self.counter >> 64
+        low = offsets + low_start
+        # Words are kept in 64 bits, so that a product needs no conversion: `even` holds the first
+        # and the third word of every counter, `odd` the second and the fourth.
+        even, odd = xp.empty((2, len(offsets)), np.uint64), xp.empty((2, len(offsets)), np.uint64)
+        even[0], odd[0] = low & _WORD, low >> _SHIFT
+        even[1], odd[1] = high & _MASK32, high >> 32
+        carried = low < low_start
+        if bool(carried.any()):
+            following = (high + 1) & _MASK64
+            even[1][carried], odd[1][carried] = following & _MASK32, following >> 32
+        multipliers = xp.asarray(_MULTIPLIERS)
+        for keys in xp.asarray(_round_keys(self.key)):
+            products = even * multipliers
+            low_words = products & _WORD
+            products >>= _SHIFT
+            even = products[::-1] ^ odd
+            even ^= keys
+            odd = low_words[::-1]
+        out[:, 0], out[:, 1], out[:, 2], out[:, 3] = even[0], odd[0], even[1], odd[1]
+
+
+@lru_cache(maxsize=256)
+def _round_keys(key: int) -> NDArray[np.uint64]:
+    first, second = key & _MASK32, key >> 32
+    keys = [
+        ((first + step * _WEYL_A) & _MASK32, (second + step * _WEYL_B) & _MASK32)
+        for step in range(_ROUNDS)
+    ]
+    return np.array(keys, np.uint64)[:, :, None]
+
+
+class GuardedPhilox:
+    """A generator that several steps may ask at once; each gets numbers of its own."""
+
+    __slots__ = ("_generator", "_lock")
+
+    def __init__(self, seed: int, seed2: int) -> None:
+        if seed == 0 and seed2 == 0:
+            seed, seed2 = secrets.randbits(64), secrets.randbits(64)
+        self._lock = threading.Lock()
+        self._generator = Philox.from_seeds(seed, seed2)  # guarded by self._lock
+
+    def reserve_blocks(self, count: int) -> Philox:
+        """The place where the next ``count`` blocks begin; nobody else gets these."""
+        with self._lock:
+            generator = self._generator
+            self._generator = generator.skip(count)
+        return generator
+
+    def reserve_outputs(self, count: int) -> Philox:
+        """Room for so many outputs of any distribution."""
+        return self.reserve_blocks(count * BLOCKS_PER_OUTPUT)
+
+
+def generator_of(ctx: OpKernelContext, seed: int, seed2: int) -> GuardedPhilox:
+    """The generator of a stateful kernel; it lives as long as the kernel."""
+    state = ctx.kernel_state
+    generator: GuardedPhilox | None = state.get("generator")
+    if generator is None:
+        generator = state.setdefault("generator", GuardedPhilox(seed, seed2))
+    return generator
+
+
+def generator_of_seed(seed: Any) -> Philox:
+    """The generator that a stateless op makes of its two seed numbers.
+
+    The seeds are mixed, so that it does not matter in which of their bits they differ.
+    """
+    first, second = (int(one) & _MASK64 for one in seed.tolist())
+    mixed = Philox(0x02461E293EC8F720, second << 64 | first).block()
+    return Philox(mixed[1] << 32 | mixed[0], (mixed[3] << 32 | mixed[2]) << 64)
