@@ -46,7 +46,8 @@ def _softmaxes() -> None:
     """Softmax, cross entropies, L2 loss."""
     x = normal(3, 5) * 3
     for name in ("Softmax", "LogSoftmax"):
-        SAMPLES.append(sweep(FLOATS, name, x))
+        SAMPLES.append(sweep("float double", name, x))
+        SAMPLES.append(checked(sweep("half bfloat16", name, x), rtol=0.02))
         SAMPLES.append(op(name, normal(2, 3, 4)))
         SAMPLES.append(op(name, normal(4)))
         SAMPLES.append(op(name, 1.0, error=">= 1 dimension|at least rank 1"))

@@ -1,0 +1,289 @@
+"""Special functions as ops: error functions, gamma functions, zeta, incomplete beta and gamma.
+
+The mathematics is in ``special_functions.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import (
+    SCALAR_SHAPE,
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    broadcast_shape,
+    merge_shapes,
+    unchanged_shape,
+)
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import name_scope
+from tfnb.ops import array_ops
+from tfnb.ops import special_functions as functions
+from tfnb.ops.broadcasting import incompatible_shapes, unbroadcast
+from tfnb.ops.cwise_binary_ops import xlogy
+from tfnb.ops.cwise_unary_ops import exp_op, log, log1p, square
+from tfnb.ops.reduction_ops import reduce_sum
+
+EXPORTS = {
+    "tf": ["betainc", "digamma", "erf", "erfc", "igamma", "igammac", "lbeta", "lgamma", "polygamma", "zeta"],
+    "math": [
+        "betainc", "digamma", "erf", "erfc", "erfcinv", "erfinv", "igamma", "igammac", "lbeta",
+        "lgamma", "ndtri", "polygamma", "zeta",
+    ],
+}  # fmt: skip
+
+_FLOAT = "T: {bfloat16, half, float, double}"
+
+
+def _precise(function: Any, xp: Any, *arguments: Any) -> Any:
+    """The function computed in float64, in the dtype of its first argument."""
+    dtype = arguments[0].dtype
+    wide = [xp.asarray(value, np.float64) for value in arguments]
+    return function(xp, *wide).astype(dtype)
+
+
+# ---------------------------------------------------------------------------------- error functions
+
+
+@register_op("Erf", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+def erf(xp: Any, x: Any) -> Any:
+    """The error function."""
+    return _precise(functions.erf, xp, x)
+
+
+@erf.gradient
+def _(op: Any, grad: Any) -> Any:
+    x = op.inputs[0]
+    return convert_to_tensor(2 / math.sqrt(math.pi), dtype=grad.dtype) * (grad * exp_op(-square(x)))
+
+
+@register_op("Erfc", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+def erfc(xp: Any, x: Any) -> Any:
+    """1 - erf(x)."""
+    return _precise(functions.erfc, xp, x)
+
+
+@erfc.gradient
+def _(op: Any, grad: Any) -> Any:
+    x = op.inputs[0]
+    factor = convert_to_tensor(-2 / math.sqrt(math.pi), dtype=grad.dtype)
+    return factor * (grad * exp_op(-square(x)))
+
+
+@register_op("Erfinv", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+def erfinv_op(xp: Any, x: Any) -> Any:
+    """The number whose error function is x."""
+    return _precise(functions.erfinv, xp, x)
+
+
+@erfinv_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    factor = convert_to_tensor(math.sqrt(math.pi) / 2, dtype=grad.dtype)
+    return factor * (grad * exp_op(square(op.outputs[0])))
+
+
+@register_op("Ndtri", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+def ndtri_op(xp: Any, x: Any) -> Any:
+    """The quantile of the normal distribution for the probability x."""
+    return _precise(functions.ndtri, xp, x)
+
+
+@ndtri_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    factor = convert_to_tensor(math.sqrt(2 * math.pi), dtype=grad.dtype)
+    return factor * (grad * exp_op(square(op.outputs[0]) / 2.0))
+
+
+# ---------------------------------------------------------------------------------- gamma functions
+
+
+@register_op("Lgamma", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+def lgamma(xp: Any, x: Any) -> Any:
+    """The logarithm of the modulus of the gamma function."""
+    return _precise(functions.lgamma, xp, x)
+
+
+@lgamma.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad * digamma(op.inputs[0])
+
+
+@register_op("Digamma", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+def digamma(xp: Any, x: Any) -> Any:
+    """The derivative of lgamma."""
+    return _precise(functions.digamma, xp, x)
+
+
+@digamma.gradient
+def _(op: Any, grad: Any) -> Any:
+    x = op.inputs[0]
+    return grad * polygamma(convert_to_tensor(1, dtype=x.dtype), x)
+
+
+def _binary(function: Any, xp: Any, x: Any, y: Any) -> Any:
+    try:
+        return _precise(function, xp, x, y)
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@register_op("Igamma", "a: T, x: T -> z: T", _FLOAT, shape=broadcast_shape)
+def igamma(xp: Any, a: Any, x: Any) -> Any:
+    """The lower regularized incomplete gamma function."""
+    return _binary(functions.igamma, xp, a, x)
+
+
+def _igamma_gradients(op: Any, grad: Any, sign: float) -> tuple[Any, Any]:
+    a, x = op.inputs
+    by_a = igamma_grad_a(a, x)
+    # The density of the gamma distribution; its logarithm does not overflow.
+    by_x = exp_op(-x + (a - 1) * log(x) - lgamma(a))
+    if sign < 0:
+        by_a, by_x = -by_a, -by_x
+    return unbroadcast(a, x, by_a * grad, by_x * grad)
+
+
+@igamma.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _igamma_gradients(op, grad, 1.0)
+
+
+@register_op("Igammac", "a: T, x: T -> z: T", _FLOAT, shape=broadcast_shape)
+def igammac(xp: Any, a: Any, x: Any) -> Any:
+    """The upper regularized incomplete gamma function."""
+    return _binary(functions.igammac, xp, a, x)
+
+
+@igammac.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _igamma_gradients(op, grad, -1.0)
+
+
+@register_op(
+    "IgammaGradA",
+    "a: T, x: T -> z: T",
+    "T: {float, double}",
+    shape=broadcast_shape,
+    devices=("CPU",),
+)
+def igamma_grad_a(xp: Any, a: Any, x: Any) -> Any:
+    """The derivative of Igamma by a."""
+    return _binary(lambda _, p, q: functions.igamma_grad_a(p, q), xp, a, x)
+
+
+@register_op(
+    "RandomGammaGrad",
+    "alpha: T, sample: T -> output: T",
+    "T: {float, double}",
+    shape=broadcast_shape,
+    devices=("CPU",),
+)
+def random_gamma_grad(xp: Any, alpha: Any, sample: Any) -> Any:
+    """The derivative of a gamma-distributed sample by alpha."""
+    return _binary(lambda _, p, q: functions.random_gamma_grad(p, q), xp, alpha, sample)
+
+
+@register_op("Zeta", "x: T, q: T -> z: T", "T: {float, double}", shape=broadcast_shape)
+def zeta(xp: Any, x: Any, q: Any) -> Any:
+    """The Hurwitz zeta function: the sum of (q + k)**-x over k >= 0."""
+    return _binary(functions.zeta, xp, x, q)
+
+
+@zeta.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, q = op.inputs
+    return None, unbroadcast(x, q, None, -x * zeta(x + 1, q) * grad)[1]
+
+
+@register_op("Polygamma", "a: T, x: T -> z: T", "T: {float, double}", shape=broadcast_shape)
+def polygamma(xp: Any, a: Any, x: Any) -> Any:
+    """The a-th derivative of digamma."""
+    return _binary(functions.polygamma, xp, a, x)
+
+
+@polygamma.gradient
+def _(op: Any, grad: Any) -> Any:
+    n, x = op.inputs
+    return None, unbroadcast(n, x, None, polygamma(n + 1, x) * grad)[1]
+
+
+# ------------------------------------------------------------------------------------ beta function
+
+
+def _betainc_shape(c: InferenceContext) -> TensorShape:
+    shapes = [shape for shape in c.inputs if shape.rank != 0]
+    if not shapes:
+        return SCALAR_SHAPE
+    found = UNKNOWN_SHAPE
+    for shape in shapes:
+        if shape.rank is not None:
+            found = merge_shapes(found, shape)
+    return found if len(shapes) == len([s for s in shapes if s.rank is not None]) else found
+
+
+@register_op(
+    "Betainc", "a: T, b: T, x: T -> z: T", "T: {float, double}", shape=_betainc_shape
+)
+def betainc(xp: Any, a: Any, b: Any, x: Any) -> Any:
+    """The regularized incomplete beta function; scalars serve for every element."""
+    shapes = {value.shape for value in (a, b, x) if value.ndim}
+    if len(shapes) > 1:
+        from tfnb.core import errors
+        from tfnb.ops.broadcasting import shape_text
+
+        first, second = [v.shape for v in (a, b, x) if v.ndim][:2]
+        names = [n for n, v in zip("abx", (a, b, x), strict=True) if v.ndim]
+        raise errors.invalid_argument(
+            f"Shapes of {names[0]} and {names[1]} are inconsistent: {shape_text(first)} vs. "
+            f"{shape_text(second)}"
+        )
+    return _precise(functions.betainc, xp, a, b, x)
+
+
+@betainc.gradient
+def _(op: Any, grad: Any) -> Any:
+    a, b, x = op.inputs
+    log_beta = lgamma(a) + lgamma(b) - lgamma(a + b)
+    # xlogy and log1p keep the ends of the interval finite.
+    by_x = exp_op((b - 1) * log1p(-x) + xlogy(a - 1, x) - log_beta)
+    shape = array_ops.shape(x)
+    by_x = by_x * grad
+    if x.shape.ndims == 0 and by_x.shape.ndims != 0:
+        by_x = reduce_sum(by_x)
+    return None, None, array_ops.reshape(by_x, shape)
+
+
+# ----------------------------------------------------------------------- functions of Python's side
+
+
+def erfinv(x: Any, name: str | None = None) -> Any:
+    """The number whose error function is x."""
+    with name_scope(name, "erfinv", [x]):
+        return erfinv_op(x)
+
+
+def ndtri(x: Any, name: str | None = None) -> Any:
+    """The quantile of the normal distribution for the probability x."""
+    with name_scope(name, "ndtri", [x]):
+        return ndtri_op(x)
+
+
+def erfcinv(x: Any, name: str | None = None) -> Any:
+    """The number whose complementary error function is x."""
+    with name_scope(name, "erfcinv", [x]):
+        x = convert_to_tensor(x, name="start")
+        return -ndtri_op(0.5 * x) * math.sqrt(0.5)
+
+
+def lbeta(x: Any, name: str | None = None) -> Any:
+    """The logarithm of the modulus of the multivariate beta function, along the last dimension."""
+    with name_scope(name, "lbeta", [x]):
+        x = convert_to_tensor(x, name="x")
+        log_prod_gamma = reduce_sum(lgamma(x), axis=[-1])
+        log_gamma_sum = lgamma(reduce_sum(x, axis=[-1]))
+        return log_prod_gamma - log_gamma_sum
