@@ -140,6 +140,16 @@ def test_frame_needs_a_name() -> None:
         build_control_flow_info(graph)
 
 
+def test_exit_needs_an_enter() -> None:
+    """There is no frame to leave."""
+    graph = small_graph("a = TestSource\nx = Exit(a) T=float")
+    with pytest.raises(
+        errors.InvalidArgumentError,
+        match=r"Invalid Exit op: Cannot find a corresponding Enter op. \({{node x}}\)",
+    ):
+        build_control_flow_info(graph)
+
+
 def test_nodes_behind_no_source_are_left_out() -> None:
     """They have no frame and break no rule."""
     graph = small_graph(LOOP)

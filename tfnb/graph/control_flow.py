@@ -37,7 +37,7 @@ def build_control_flow_info(graph: Graph) -> list[ControlFlowInfo]:
 
     Raises:
       InvalidArgumentError: a node's inputs come from different frames, an Enter has no frame name,
-        or a frame has two LoopCond nodes.
+        an Exit is in no frame, or a frame has two LoopCond nodes.
       InternalError: a frame name is used under two parent frames.
     """
     source = graph.source
@@ -127,6 +127,10 @@ def _validate(graph: Graph, info: list[ControlFlowInfo]) -> None:
         here = info[node.id]
         if here.frame is None or here.parent_frame is None:
             continue
+        if node.is_exit and not here.frame_name:
+            raise errors.invalid_argument(
+                f"Invalid Exit op: Cannot find a corresponding Enter op. ({{{{node {node.name}}}}})"
+            )
         parent = info[here.parent_frame.id].frame_name
         known = parents.setdefault(here.frame_name, parent)
         if known != parent:
