@@ -114,7 +114,7 @@ class IndexedSlices:
         return list(dict.fromkeys(op for part in parts for op in part.consumers()))
 
     def __neg__(self) -> IndexedSlices:
-        return IndexedSlices(-self._values, self._indices, self._dense_shape)  # type: ignore[operator]
+        return IndexedSlices(-self._values, self._indices, self._dense_shape)
 
     def __str__(self) -> str:
         dense = f", dense_shape={self._dense_shape}" if self._dense_shape is not None else ""
@@ -184,7 +184,7 @@ def _to_tensor(
             "This may consume a large amount of memory.",
             stacklevel=2,
         )
-    num_rows = value.dense_shape[0]  # type: ignore[index]
+    num_rows = value.dense_shape[0]
     tensor: Tensor = op_definition("UnsortedSegmentSum")(
         value.values, value.indices, num_rows, name=name
     )
