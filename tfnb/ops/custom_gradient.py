@@ -16,7 +16,6 @@ from tfnb.framework.collections import GraphKeys
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.gradient_registry import RegisterGradient, lookup
-
 from tfnb.ops.control_flow_values import is_resource_variable, read_variables
 from tfnb.ops.identity_ops import identity, identity_n
 
