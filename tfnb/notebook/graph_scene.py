@@ -17,7 +17,7 @@ from tfnb.core.errors import OpError
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.notebook.attr_text import MAX_ITEMS, array_text, bytes_text, cut, list_text, shape_text
 from tfnb.notebook.graph_def_scene import attr_value_text
-from tfnb.notebook.scene import CONTROL, SceneNode, Site
+from tfnb.notebook.scene import CONTROL, ENDPOINTS, SceneNode, Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -173,10 +173,11 @@ def describe_partitions(
 
 def describe_placement(placed: PlacedGraph, graph: Graph | None) -> list[SceneNode]:
     """Describes a placed signature before it was cut: each node with its device and the reason."""
-    index = {view.node: place for place, view in enumerate(placed.placements)}
+    views = [view for view in placed.placements if view.op not in ENDPOINTS]
+    index = {view.node: place for place, view in enumerate(views)}
     about = _About()
     nodes = []
-    for view in placed.placements:
+    for view in views:
         found = _operation_named(graph, view.node, view.op)
         where: dict[str, Any] = {"assigned_device": view.chosen, **_placement(view)}
         if found is None:

@@ -165,18 +165,20 @@ class StepModel:
         changed = self._absorb_names(log)
         events = log.events
         count = len(events)
+        batch: list[tuple[Any, ...]] = []
         if count > MAX_READ:
             # So many events that reading them would slow the runtime down: the newest tell enough.
-            for _ in range(count - NEWEST_EVENTS):
-                events.popleft()
+            skipped = [events.popleft() for _ in range(count - NEWEST_EVENTS)]
+            # Loops are followed all the same: of many nodes only one begins an iteration.
+            batch = [event for event in skipped if event[1] >= ITERATION_STARTED]
             count = NEWEST_EVENTS
-        batch = [events.popleft() for _ in range(count)]
+        batch += [events.popleft() for _ in range(count)]
         if not (steps or batch):
             return changed
         numbers = [event[0] for event in batch]
         # Threads take a number and append in two steps, so neighbours may stand the other way
         # round.
-        following = max(*numbers[:1], *numbers[-1:], *(event[0] for event in steps)) + 1
+        following = max([*numbers[:1], *numbers[-1:], *(event[0] for event in steps)]) + 1
         dropped_before = self.events_dropped
         self.events_seen += len(batch) + len(steps)
         self.events_dropped += max(0, following - self._next_event - len(batch) - len(steps))

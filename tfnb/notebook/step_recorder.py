@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
 
-MAX_EVENTS = 60_000
+MAX_EVENTS = 100_000
 
 # The kinds of events; a tuple is (number, kind, session, ...), the rest as the hook got it.
 STEP_STARTED, STEP_DONE, NODE_STARTED, NODE_DONE = range(4)

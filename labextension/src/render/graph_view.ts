@@ -31,7 +31,6 @@ const MAX_VISIBLE = 1500;
 const LEGIBLE_SCALE = 0.72;
 const CARD_WIDTH = 300;
 const MIN_HEIGHT = 190;
-let serial = 0;
 
 export interface GraphViewOptions {
   /** The field's height at most, in CSS pixels; the user may pull it larger. */
@@ -42,7 +41,8 @@ export interface GraphViewOptions {
 
 export class GraphView {
   readonly element = html("div", "tfnb-graph");
-  private readonly prefix = `tfnb-${++serial}`;
+  // Every widget of a page has its own copy of this module, so a counter would not do.
+  private readonly prefix = `tfnb-${Math.random().toString(36).slice(2, 10)}`;
   private readonly viewport = new Viewport(() => {
     if (!this.viewport.isUsersOwn) this.viewport.fit(undefined, false, LEGIBLE_SCALE);
   });
@@ -131,6 +131,7 @@ export class GraphView {
       this.items.nodes,
       this.edges.far,
     );
+    this.element.classList.remove("tfnb-live");
     this.legend.show(this.colouring);
     this.search.setScene(scene);
     this.status.textContent = "";
@@ -154,7 +155,10 @@ export class GraphView {
     const { states, items, arrangement } = this;
     if (states === null) return;
     states.set(bytes);
-    this.element.classList.add("tfnb-live");
+    if (!this.element.classList.contains("tfnb-live")) {
+      this.element.classList.add("tfnb-live");
+      this.legend.showStates();
+    }
     if (items && arrangement) states.paint(items, arrangement, isLast);
   }
 

@@ -3,6 +3,7 @@
 import { html, svg } from "./dom.ts";
 import { outline } from "./glyphs.ts";
 import { CATEGORY_COUNT, type Colouring, KINDS } from "./palette.ts";
+import { STATE_NAMES } from "./states.ts";
 
 export class Legend {
   readonly element = html("div", "tfnb-legend");
@@ -40,6 +41,20 @@ export class Legend {
       return button;
     });
     this.element.replaceChildren(...buttons);
+  }
+
+  /** The states of nodes while a step runs, instead of categories. */
+  showStates(): void {
+    const entries = STATE_NAMES.map((state) => {
+      const entry = html("span", "tfnb-legend-entry tfnb-legend-state");
+      const swatch = svg("svg", { viewBox: "-12 -7 24 14", "aria-hidden": "true" });
+      const group = svg("g", { class: "tfnb-node", "data-state": state });
+      group.append(svg("path", { class: "tfnb-shape", d: outline("other", 20, 11) }));
+      swatch.append(group);
+      entry.append(swatch, html("span", "tfnb-legend-label", state));
+      return entry;
+    });
+    this.element.replaceChildren(...entries);
   }
 
   private choose(place: number): void {

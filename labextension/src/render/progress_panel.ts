@@ -86,7 +86,7 @@ export class ProgressPanel {
 
   private showFigures(counters: Counters): void {
     const figures: [string, string][] = [
-      [counters.steps === 1 ? "step" : "steps", counters.steps.toLocaleString("en")],
+      [counters.steps === 1 ? "step done" : "steps done", counters.steps.toLocaleString("en")],
       ["elapsed", duration(counters.elapsed_ns)],
       ["this step", duration(counters.step_ns)],
       ["nodes/s", Math.round(counters.runs_per_second).toLocaleString("en")],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.notebook.attr_text import cut_middle, one_line
 from tfnb.notebook.graph_scene import describe_placement
-from tfnb.notebook.scene import build_scene
+from tfnb.notebook.scene import ENDPOINTS, build_scene
 from tfnb.notebook.shell import TextPicture, current_shell, is_notebook
 from tfnb.notebook.targets import find_signature
 from tfnb.notebook.views.graph import HEIGHT
@@ -60,6 +60,7 @@ def placement_text(placed: PlacedGraph) -> str:
     rows: list[tuple[str, ...]] = [
         (view.node, view.op, view.requested or "any", _short(view.chosen), view.why)
         for view in placed.placements
+        if view.op not in ENDPOINTS
     ]
     counts = Counter(row[3] for row in rows)
     head = ", ".join(f"{device}: {count}" for device, count in sorted(counts.items()))
