@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import tfnb.common_runtime.constant_folding  # noqa: F401 - registers its passes
 from tfnb.common_runtime import session_factory, session_settings
 from tfnb.common_runtime.callables import Callables
 from tfnb.common_runtime.cost_model_manager import CostModelManager
@@ -37,6 +38,11 @@ from tfnb.common_runtime.executors_and_keys import (
 from tfnb.common_runtime.function_library_runtime import FunctionLibraryRuntime
 from tfnb.common_runtime.graph_execution_state import GraphExecutionState
 from tfnb.common_runtime.immutable_executor_state import initialize
+from tfnb.common_runtime.optimization_registry import (
+    REGISTRY,
+    Grouping,
+    OptimizationPassOptions,
+)
 from tfnb.common_runtime.partial_run import PartialRuns
 from tfnb.common_runtime.run_state import CallFrame, RunState
 from tfnb.common_runtime.session_state import SessionState
@@ -453,8 +459,12 @@ class DirectSession:
         session_settings.check_executor_type(self._config, client_graph.graph)
         partitions = partition(client_graph.graph, self._device_mgr.devices, self._edge_names)
         items = []
+        reports = client_graph.reports
         for device_name, graph in partitions.items():
             device = self._device_mgr.lookup(device_name)
+            options = OptimizationPassOptions(graph, self._config, self._device_mgr.devices, device)
+            reports += REGISTRY.run_grouping(Grouping.POST_PARTITIONING, options)
+            graph.fixup_source_and_sink_edges()
             items.append(ExecutorItem(graph, initialize(graph, device, self.create_kernel)))
         executors = Executors(
             items,
@@ -464,6 +474,7 @@ class DirectSession:
             client_graph.feed_types,
             client_graph.fetch_types,
             has_async=len(items) > 1 or any(item.executor.has_async for item in items),
+            reports=tuple(reports),
         )
         executors.placed = placed_view(executors.signature_id, client_graph)
         executors.partitioned = partitioned_view(executors)

@@ -9,9 +9,15 @@ run needs is placed. A placement, once made, stays.  Corresponds to TensorFlow's
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tfnb.common_runtime.optimization_registry import (
+    REGISTRY,
+    Grouping,
+    OptimizationPassOptions,
+    PassReport,
+)
 from tfnb.common_runtime.placer import PlacementReason, Placer
 from tfnb.core import errors
 from tfnb.graph import subgraph
@@ -34,6 +40,7 @@ class ClientGraph:
     feed_types: list[DType]
     fetch_types: list[DType]
     reasons: Mapping[str, PlacementReason]
+    reports: list[PassReport] = field(default_factory=list)
 
 
 class GraphExecutionState:
@@ -98,15 +105,21 @@ class GraphExecutionState:
                     device = self._stateful_placements.get(node.name)
                     if device is not None:
                         node.assigned_device = device
-            placer = self._new_placer(graph)
-            placer.run()
-            reasons = placer.reasons
+            options = OptimizationPassOptions(graph, self._config, self._device_mgr.devices)
+            reports = REGISTRY.run_grouping(Grouping.PRE_PLACEMENT, options)
+            reasons: dict[str, PlacementReason] = {}
+            if any(not node.assigned_device for node in graph.op_nodes()):
+                placer = self._new_placer(graph)
+                placer.run()
+                reasons = placer.reasons
+            reports += REGISTRY.run_grouping(Grouping.POST_PLACEMENT, options)
+            reports += REGISTRY.run_grouping(Grouping.POST_REWRITE_FOR_EXEC, options)
             if pruned:
                 self._remember_stateful(graph)
             elif self._placer is not None:
                 reasons = {**reasons, **_of(graph, self._placer.reasons)}
             return ClientGraph(
-                graph, list(rewritten.feed_types), list(rewritten.fetch_types), reasons
+                graph, list(rewritten.feed_types), list(rewritten.fetch_types), reasons, reports
             )
 
     def _place_new_nodes(self, graph: Graph) -> None:

@@ -1,0 +1,140 @@
+"""Passes: their order, what they did, and that they change no answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.common_runtime.graph_defs import binary, const, node, placeholder, session
+from tfnb.common_runtime.optimization_registry import (
+    Grouping,
+    OptimizationPassOptions,
+    OptimizationPassRegistry,
+)
+from tfnb.core import dtypes, errors
+from tfnb.proto import config_pb2
+
+F = np.float32
+
+
+class Noting:
+    """A pass that notes when it ran."""
+
+    def __init__(self, name, log):
+        self.name = name
+        self.log = log
+
+    def run(self, options):
+        """Notes; says something only where it is given a graph."""
+        self.log.append(self.name)
+        return [] if options.graph is None else [f"{self.name} was here"]
+
+
+def test_passes_of_a_grouping_run_by_phase_and_report_what_they_did():
+    """Phase numbers order them, registration orders equals; silent passes leave no report."""
+    registry, log = OptimizationPassRegistry(), []
+    registry.register(Grouping.POST_PLACEMENT, 2, Noting("c", log))
+    registry.register(Grouping.POST_PLACEMENT, 1, Noting("a", log))
+    registry.register(Grouping.POST_PLACEMENT, 1, Noting("b", log))
+    registry.register(Grouping.PRE_PLACEMENT, 0, Noting("other", log))
+    options = OptimizationPassOptions(None, config_pb2.ConfigProto())
+    assert registry.run_grouping(Grouping.POST_PLACEMENT, options) == []
+    assert log == ["a", "b", "c"]
+    assert registry.listing()[0] == (Grouping.PRE_PLACEMENT, 0, "other")
+
+
+def nodes_of(native, feeds, fetches):
+    """The names of the nodes that a signature runs."""
+    prepared = native.prepare(feeds, fetches, ())
+    return {n.name for item in prepared.executors.items for n in item.graph.op_nodes()}
+
+
+def level(opt_level):
+    """A configuration with this level of optimisation."""
+    config = config_pb2.ConfigProto()
+    config.graph_options.optimizer_options.opt_level = opt_level
+    return config
+
+
+def chain():
+    """(2 + 3) * p, and the same once more."""
+    return (
+        placeholder("p"),
+        const("two", 2.0),
+        const("three", 3.0),
+        binary("five", "Add", "two", "three"),
+        binary("x", "Mul", "five", "p"),
+        binary("y", "Mul", "five", "p"),
+        binary("z", "Sub", "x", "y"),
+    )
+
+
+@pytest.mark.parametrize("opt_level", [-1, 0])
+def test_optimisation_changes_no_answer(opt_level):
+    """With and without it."""
+    native = session(*chain(), config=level(opt_level))
+    assert native.run({"p:0": F(7)}, ["x:0", "z:0", "five:0"], []) == [35.0, 0.0, 5.0]
+
+
+def test_constants_are_computed_once():
+    """2 + 3 is gone, its value is there, and the report says so."""
+    native = session(*chain(), config=level(0))
+    names = nodes_of(native, ("p:0",), ("x:0",))
+    assert "five" not in names
+    assert "two" not in names
+    reports = native.prepare(("p:0",), ("x:0",), ()).executors.reports
+    assert [r.name for r in reports] == ["constant_folding"]
+    assert reports[0].actions == ("'five:0' (Add) became a constant",)
+
+
+def test_equal_nodes_are_joined():
+    """x and y are one Mul."""
+    native = session(*chain(), config=level(0))
+    assert len(nodes_of(native, ("p:0",), ("z:0",)) & {"x", "y"}) == 1
+
+
+def test_level_zero_leaves_every_node():
+    """L0 with no switch set."""
+    native = session(*chain(), config=level(-1))
+    assert {"two", "three", "five", "x", "y", "z"} <= nodes_of(native, ("p:0",), ("z:0",))
+
+
+def test_one_switch_turns_one_pass_on():
+    """do_constant_folding alone joins nothing."""
+    config = level(-1)
+    config.graph_options.optimizer_options.do_constant_folding = True
+    names = nodes_of(session(*chain(), config=config), ("p:0",), ("z:0",))
+    assert "five" not in names
+    assert {"x", "y"} <= names
+
+
+def test_what_fails_is_not_folded():
+    """1 // 0 fails in the step, at its node."""
+    native = session(
+        const("one", 1, dtypes.int32),
+        const("zero", 0, dtypes.int32),
+        binary("bad", "FloorDiv", "one", "zero", dtypes.int32),
+    )
+    with pytest.raises(errors.InvalidArgumentError, match="division by zero") as caught:
+        native.run({}, ["bad:0"], [])
+    assert caught.value.node_name == "bad"
+
+
+def test_a_value_over_the_limit_is_not_kept():
+    """max_folded_constant_in_bytes."""
+    config = level(0)
+    config.graph_options.optimizer_options.max_folded_constant_in_bytes = 8
+    native = session(
+        const("a", [1.0, 2.0, 3.0]), binary("b", "Add", "a", "a"), placeholder("p"),
+        binary("c", "Mul", "b", "p"), config=config,
+    )  # fmt: skip
+    assert "b" in nodes_of(native, ("p:0",), ("c:0",))
+    assert native.run({"p:0": F(2)}, ["c:0"], [])[0].tolist() == [4, 8, 12]
+
+
+def test_a_node_with_a_control_input_stays():
+    """Its order may matter to somebody."""
+    native = session(
+        placeholder("p"), const("a", 1.0), node("b", "Identity", "a", "^p", T=dtypes.float32)
+    )
+    assert "b" in nodes_of(native, ("p:0",), ("b:0",))

@@ -1,0 +1,230 @@
+"""Two rewritings that change no answer: constants are computed once, equal nodes are joined.
+
+Both run on a partition, under the switches of ``OptimizerOptions`` as in TensorFlow: level L1 (the
+default) turns them on, L0 off, ``do_constant_folding`` and ``do_common_subexpression_elimination``
+add them. They leave alone whatever has state, effects, control inputs or references, and whatever
+runs inside a loop. Corresponds to ``constant_folding.cc`` and ``optimizer_cse.cc``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.common_runtime.optimization_registry import (
+    REGISTRY,
+    Grouping,
+    OptimizationPassOptions,
+)
+from tfnb.core.attr_value import TensorAttr
+from tfnb.core.errors import OpError
+from tfnb.core.op_kernel import create_kernel
+from tfnb.graph.algorithm import reverse_post_order
+from tfnb.graph.function_library import FunctionDefinition
+from tfnb.proto import config_pb2
+
+if TYPE_CHECKING:
+    from tfnb.common_runtime.device import Device
+    from tfnb.graph.graph import Graph, Node
+
+# A folded constant larger than this is not worth its memory, in bytes.
+DEFAULT_MAX_FOLDED_BYTES = 10 << 20
+
+
+def _level_is_on(options: config_pb2.OptimizerOptions) -> bool:
+    return options.opt_level >= config_pb2.OptimizerOptions.L1
+
+
+class ConstantFolding:
+    """Replaces nodes whose inputs are constants by their value."""
+
+    name = "constant_folding"
+
+    def run(self, options: OptimizationPassOptions) -> list[str]:
+        """Folds what can be folded."""
+        switches = options.config.graph_options.optimizer_options
+        if options.graph is None or options.device is None:
+            return []
+        if not (_level_is_on(switches) or switches.do_constant_folding):
+            return []
+        limit = switches.max_folded_constant_in_bytes or DEFAULT_MAX_FOLDED_BYTES
+        return fold_constants(options.graph, options.device, limit)
+
+
+def fold_constants(graph: Graph, device: Device, max_bytes: int) -> list[str]:
+    """Computes constant parts of a graph; only values that something else needs become nodes."""
+    if device.device_type != "CPU":
+        return []
+    values: dict[int, tuple[Any, ...]] = {}
+    for node in reverse_post_order(graph):
+        found = _value(node, values, device)
+        if found is not None:
+            values[node.id] = found
+    actions = []
+    for node in list(graph.op_nodes()):
+        if node.id not in values or node.is_constant:
+            continue
+        actions += _replace(graph, node, values, max_bytes)
+    _remove_unused(graph, values)
+    return actions
+
+
+def _value(
+    node: Node, values: dict[int, tuple[Any, ...]], device: Device
+) -> tuple[Any, ...] | None:
+    """The outputs of a node that is constant, else None."""
+    if not node.is_op or not _is_pure(node, device):
+        return None
+    if not node.is_constant and not node.num_inputs:
+        return None
+    args: list[Any] = [None] * node.num_inputs
+    for edge in node.in_edges:
+        if edge.is_control:
+            if edge.src.is_op:
+                return None
+            continue
+        known = values.get(edge.src.id)
+        if known is None:
+            return None
+        args[edge.dst_input] = known[edge.src_output]
+    try:
+        with np.errstate(all="ignore"):
+            definition = node.op_definition
+            assert definition is not None
+            kernel = create_kernel(definition, node.name, node.attrs, device)
+            if kernel.kind != "pure":
+                return None
+            found = kernel.compute(*args)
+    except (OpError, ValueError, TypeError, ArithmeticError, MemoryError):
+        # The step itself is to fail there, with the node's own error.
+        return None
+    return tuple(found) if isinstance(found, tuple | list) else (found,)
+
+
+def _is_pure(node: Node, device: Device) -> bool:
+    definition = node.op_definition
+    if definition is None or isinstance(definition, FunctionDefinition) or node.is_stateful:
+        return False
+    kind = node.kind
+    if kind.is_control_flow or kind.is_placeholder or node.is_send or node.is_recv:
+        return False
+    types = (*node.input_types, *node.output_types)
+    if any(t.is_ref_dtype or t.name in ("resource", "variant") for t in types):
+        return False
+    return bool(node.output_types) and definition.has_kernel(device.device_type)
+
+
+def _replace(
+    graph: Graph, node: Node, values: dict[int, tuple[Any, ...]], max_bytes: int
+) -> list[str]:
+    """Gives the consumers of a constant node that are not constant themselves a Const."""
+    outputs: dict[int, Node] = {}
+    actions = []
+    for edge in list(node.out_edges):
+        if edge.is_control or not edge.dst.is_op or edge.dst.id in values:
+            continue
+        value = values[node.id][edge.src_output]
+        if getattr(value, "nbytes", 0) > max_bytes:
+            continue
+        const = outputs.get(edge.src_output)
+        if const is None:
+            dtype = node.output_types[edge.src_output]
+            const = outputs[edge.src_output] = graph.add_node(
+                graph.new_name(f"{node.name}/_cf__"),
+                "Const",
+                {"dtype": dtype, "value": TensorAttr.from_value(np.asarray(value), dtype)},
+                original_names=[node.name],
+            )
+            const.assigned_device = node.assigned_device
+            values[const.id] = (value,)
+            actions.append(f"'{node.name}:{edge.src_output}' ({node.op}) became a constant")
+        graph.update_edge(const, 0, edge.dst, edge.dst_input)
+    return actions
+
+
+def _remove_unused(graph: Graph, values: dict[int, tuple[Any, ...]]) -> None:
+    """Takes constant nodes out that nothing needs any more."""
+    waiting = [node for node in graph.op_nodes() if node.id in values]
+    while waiting:
+        node = waiting.pop()
+        if any(edge.dst.is_op for edge in node.out_edges) or graph.find_node(node.name) is not node:
+            continue
+        sources = [edge.src for edge in node.in_edges if edge.src.is_op]
+        graph.remove_node(node)
+        waiting += [source for source in sources if source.id in values]
+
+
+class CommonSubexpressionElimination:
+    """Joins nodes that compute the same from the same."""
+
+    name = "common_subexpression_elimination"
+
+    def run(self, options: OptimizationPassOptions) -> list[str]:
+        """Joins what is equal."""
+        switches = options.config.graph_options.optimizer_options
+        if options.graph is None or options.device is None:
+            return []
+        if not (_level_is_on(switches) or switches.do_common_subexpression_elimination):
+            return []
+        return join_equal_nodes(options.graph, options.device)
+
+
+def join_equal_nodes(graph: Graph, device: Device) -> list[str]:
+    """Replaces every repetition of a pure node by its first."""
+    first: dict[Any, Node] = {}
+    actions = []
+    for node in reverse_post_order(graph):
+        if not node.is_op or not _is_pure(node, device):
+            continue
+        key = _key(node)
+        if key is None:
+            continue
+        before = first.setdefault(key, node)
+        if before is node:
+            continue
+        for edge in list(node.out_edges):
+            if edge.is_control:
+                graph.add_control_edge(before, edge.dst)
+            else:
+                graph.update_edge(before, edge.src_output, edge.dst, edge.dst_input)
+        graph.remove_node(node)
+        actions.append(f"'{node.name}' ({node.op}) is the same as '{before.name}'")
+    return actions
+
+
+def _key(node: Node) -> Any:
+    inputs: list[Any] = [None] * node.num_inputs
+    controls = []
+    for edge in node.in_edges:
+        if edge.is_control:
+            controls.append(edge.src.id)
+        else:
+            inputs[edge.dst_input] = (edge.src.id, edge.src_output)
+    attrs = []
+    for name, value in sorted(node.attrs.items()):
+        if name.startswith("_"):
+            continue
+        text = _attr_key(value)
+        if text is None:
+            return None
+        attrs.append((name, text))
+    return node.op, tuple(inputs), tuple(sorted(controls)), tuple(attrs)
+
+
+_MAX_COMPARED_BYTES = 1024
+
+
+def _attr_key(value: Any) -> Any:
+    """Something equal for equal values, or None where comparing would cost too much."""
+    if isinstance(value, TensorAttr):
+        array = value.value()
+        if array.nbytes > _MAX_COMPARED_BYTES:
+            return None
+        content = tuple(array.ravel().tolist()) if array.dtype.hasobject else array.tobytes()
+        return array.dtype.str, array.shape, content
+    return repr(value)
+
+
+REGISTRY.register(Grouping.POST_PARTITIONING, 10, ConstantFolding())
+REGISTRY.register(Grouping.POST_PARTITIONING, 20, CommonSubexpressionElimination())

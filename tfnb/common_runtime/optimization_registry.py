@@ -1,0 +1,111 @@
+"""Passes over a graph on its way to the executors, in four groupings.
+
+A pass is a class with a ``name`` and ``run(options) -> list[str]``: it may change the graph, and
+says in one line each what it did, so that it can be shown.  :func:`run_grouping` calls the passes
+of a grouping in the order of their phase numbers.  Corresponds to TensorFlow's
+``optimization_registry.h``.
+"""
+
+from __future__ import annotations
+
+import enum
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.common_runtime.device import Device
+    from tfnb.graph.graph import Graph
+    from tfnb.proto import config_pb2
+
+
+class Grouping(enum.IntEnum):
+    """When a pass runs."""
+
+    PRE_PLACEMENT = 0
+    POST_PLACEMENT = 1
+    POST_REWRITE_FOR_EXEC = 2
+    POST_PARTITIONING = 3
+
+
+@dataclass(slots=True)
+class OptimizationPassOptions:
+    """What a pass works on.
+
+    Attributes:
+      graph: the graph to change; None where there is nothing yet.
+      config: the session's configuration, with its switches.
+      devices: the session's devices.
+      device: the partition's device, after partitioning.
+    """
+
+    graph: Graph | None
+    config: config_pb2.ConfigProto
+    devices: Sequence[Device] = ()
+    device: Device | None = None
+
+
+class OptimizationPass(Protocol):
+    """One rewriting of a graph."""
+
+    name: str
+
+    def run(self, options: OptimizationPassOptions) -> list[str]:
+        """Changes ``options.graph``; returns what it did, a line each."""
+        ...
+
+
+@dataclass(slots=True, frozen=True)
+class PassReport:
+    """What one pass did to one graph."""
+
+    grouping: Grouping
+    phase: int
+    name: str
+    actions: tuple[str, ...]
+
+
+class OptimizationPassRegistry:
+    """The passes by grouping and phase; filled while modules are imported."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._passes: dict[Grouping, list[tuple[int, OptimizationPass]]] = {}  # guarded by _lock
+
+    def register(self, grouping: Grouping, phase: int, optimization: OptimizationPass) -> None:
+        """Adds a pass; of one phase, the one registered first runs first."""
+        with self._lock:
+            passes = self._passes.setdefault(grouping, [])
+            passes.append((phase, optimization))
+            passes.sort(key=lambda entry: entry[0])
+
+    def deregister(self, grouping: Grouping, optimization: OptimizationPass) -> None:
+        """Takes a pass off; one that is not there is no error."""
+        with self._lock:
+            passes = self._passes.get(grouping, [])
+            passes[:] = [entry for entry in passes if entry[1] is not optimization]
+
+    def run_grouping(
+        self, grouping: Grouping, options: OptimizationPassOptions
+    ) -> list[PassReport]:
+        """Runs the passes of a grouping in order; reports those that did something."""
+        reports = []
+        for phase, optimization in list(self._passes.get(grouping, ())):
+            actions = optimization.run(options)
+            if actions:
+                reports.append(PassReport(grouping, phase, optimization.name, tuple(actions)))
+        return reports
+
+    def listing(self) -> list[tuple[Grouping, int, str]]:
+        """Grouping, phase and name of every pass, in the order they run."""
+        with self._lock:
+            return [
+                (grouping, phase, one.name)
+                for grouping in Grouping
+                for phase, one in self._passes.get(grouping, ())
+            ]
+
+
+REGISTRY = OptimizationPassRegistry()
