@@ -13,7 +13,7 @@ import numpy as np
 
 from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import InferenceContext, broadcast_shape, unchanged_shape
+from tfnb.core.shape_inference import InferenceContext, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape, dimension_value
 from tfnb.framework.constant_value import constant_value_as_shape
 from tfnb.framework.convert import convert_to_tensor
@@ -23,8 +23,8 @@ from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.ops import array_ops, math_ops, random_rejection
 from tfnb.ops import random_distributions as distributions
 from tfnb.ops.broadcasting import shape_text
-from tfnb.ops.gamma_derivative import sample_derivative
 from tfnb.ops.philox import generator_of
+from tfnb.ops.special_math_ops import random_gamma_grad
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -436,21 +436,6 @@ def _(op: Any, grad: Any) -> Any:
         alpha = array_ops.reshape(alpha, array_ops.concat([ones, array_ops.shape(alpha)], 0))
         partial = random_gamma_grad(alpha, op.outputs[0])
         return None, math_ops.reduce_sum(grad * partial, axis=math_ops.range(rank))
-
-
-@register_op(
-    "RandomGammaGrad",
-    "alpha: T, sample: T -> output: T",
-    "T: {float, double}",
-    shape=broadcast_shape,
-    devices=("CPU",),
-)
-def random_gamma_grad(xp: Any, alpha: Any, sample: Any) -> Any:
-    """How a sample of Gamma(alpha, 1) changes with alpha, its quantile being kept."""
-    return sample_derivative(alpha, sample)
-
-
-random_gamma_grad.not_differentiable()
 
 
 @register_op(

@@ -31,7 +31,6 @@ from tfnb.ops.random_ops import (
     gamma_parameters,
     multinomial_shape,
     product,
-    random_gamma_grad,
     random_shape,
     set_static_shape,
     shape_tensor,
@@ -39,6 +38,7 @@ from tfnb.ops.random_ops import (
     uniform_int_shape,
     wanted_shape,
 )
+from tfnb.ops.special_math_ops import random_gamma_grad
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +81,9 @@ def _seeded_int_shape(c: InferenceContext) -> TensorShape:
 
 
 def _keyed_shape(c: InferenceContext) -> TensorShape:
-    c.with_rank(1, 1)
+    dims = c.with_rank(1, 1).dim_values
+    if dims and dims[0] not in (None, _KEY_SIZE):
+        raise ValueError(f"Dimension must be {_KEY_SIZE} but is {dims[0]}")
     c.with_rank(2, 1)
     c.with_rank(3, 0)
     return random_shape(c)
