@@ -62,7 +62,7 @@ async function buildTests() {
     format: "esm",
     platform: "node",
     target,
-    outdir: path.join(here, "build", "tests"),
+    outdir: path.join(here, "node_modules", ".cache", "tests"),
     outExtension: { ".js": ".mjs" },
   });
 }
