@@ -7,6 +7,7 @@ little.
 
 from __future__ import annotations
 
+import importlib as _importlib
 import sys as _sys
 from typing import Any as _Any
 
@@ -32,6 +33,8 @@ def unload_ipython_extension(ipython: _Any) -> None:
 
 
 def __getattr__(name: str) -> _Any:
+    if name == "notebook":  # tfnb.notebook.graph(...), without an import of its own
+        return _importlib.import_module("tfnb.notebook")
     value = _public.resolve("tf", name)
     globals()[name] = value
     return value
