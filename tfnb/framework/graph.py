@@ -21,6 +21,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.core import op_registry, versions
+from tfnb.framework.consumer_index import ConsumerIndex
 from tfnb.framework.default_graph import _default_graph_stack
 from tfnb.framework.graph_scopes import (
     AttributeScope,
@@ -67,6 +68,7 @@ class Graph:
         self._lock = threading.RLock()
         self._operations: list[Operation] = []
         self._nodes_by_name: dict[str, Operation] = {}
+        self._consumers = ConsumerIndex(self)
         self._names_in_use: dict[str, int] = {}
         self._collections: dict[Any, list[Any]] = {}
         self._functions: dict[str, GraphFunction] = {}
@@ -282,8 +284,6 @@ class Graph:
         op._id = len(self._operations)
         self._operations.append(op)
         self._nodes_by_name[op.name] = op
-        for tensor in op.inputs:
-            tensor._consumers.append(op)
 
     # -- functions -------------------------------------------------------------------------------
 

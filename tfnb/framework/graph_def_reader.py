@@ -267,7 +267,7 @@ class GraphDefReader:
                 reader.definition,
                 full_name,
                 inputs,
-                controls,
+                tuple(controls),
                 attrs,
                 output_types,
                 context,

@@ -119,9 +119,9 @@ def _finish(
     given: dict[str, Any] | None,
 ) -> Any:
     inferred, output_types = signature
-    attrs = dict(inferred)
+    attrs = inferred
     if given:
-        attrs.update(plan.made_attrs(given))
+        attrs = {**inferred, **plan.made_attrs(given)}
     elif plan.required:
         plan.made_attrs({})
     if output_types is None:

@@ -72,7 +72,7 @@ class Operation:
     inputs: tuple[Tensor, ...]
     outputs: list[Tensor]
     _attrs: dict[str, Any]
-    _control_inputs: list[Operation]
+    _control_inputs: tuple[Operation, ...]
     _device: str
     # Position in the graph's list of operations, -1 until it is there.
     _id: int
@@ -89,7 +89,7 @@ class Operation:
         definition: OpDefinition,
         name: str,
         inputs: Sequence[Tensor],
-        control_inputs: list[Operation],
+        control_inputs: tuple[Operation, ...],
         attrs: dict[str, Any],
         output_types: Iterable[DType],
         context: Any,
@@ -213,11 +213,12 @@ class Operation:
     def _set_attr(self, name: str, value: Any) -> None:
         """Sets an attribute from an AttrValue message or a plain value."""
         declared = self.op_definition.op_def.attr_by_name.get(name)
-        self._attrs[name] = attr_conversion.stored_attr(value, declared)
+        # A new dict: operations made alike share theirs.
+        self._attrs = {**self._attrs, name: attr_conversion.stored_attr(value, declared)}
         self._node_changed()
 
     def _clear_attr(self, name: str) -> None:
-        self._attrs.pop(name, None)
+        self._attrs = {key: value for key, value in self._attrs.items() if key != name}
         self._node_changed()
 
     def colocation_groups(self) -> list[bytes]:
@@ -275,8 +276,7 @@ class Operation:
                 )
             inputs[index] = tensor
             self.inputs = tuple(inputs)
-            old._consumers.remove(self)
-            tensor._consumers.append(self)
+            self.graph._consumers.replace(self, old, tensor)
             self._node_changed()
 
     def _add_while_inputs(self, tensors: Iterable[Tensor]) -> None:
@@ -289,7 +289,7 @@ class Operation:
         with self.graph._lock:
             self.inputs = (*self.inputs, *tensors)
             for tensor in tensors:
-                tensor._consumers.append(self)
+                self.graph._consumers.replace(self, None, tensor)
             self._node_changed()
 
     def _add_outputs(self, types: Iterable[DType], shapes: Iterable[Any]) -> None:
@@ -316,13 +316,11 @@ class Operation:
                 raise TypeError(f"op must be an Operation: {op}")
             _assert_same_graph(self, op)
         with self.graph._lock:
-            for op in ops:
-                if op not in self._control_inputs:
-                    self._control_inputs.append(op)
+            self._control_inputs = tuple(dict.fromkeys((*self._control_inputs, *ops)))
             self._node_changed()
 
     def _remove_all_control_inputs(self) -> None:
-        self._control_inputs = []
+        self._control_inputs = ()
         self._node_changed()
 
     # -- running ---------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def create_operation(
       graph: the graph.
       definition: the op.
       inputs: its inputs.
-      attrs: all of its attributes; kept, not copied.
+      attrs: all of its attributes; kept, not copied, and never changed.
       name: a name to make unique, or a scope (ending with ``/``) whose name it gets.
       output_types: the dtypes of its outputs.
       colocate_with: operations that it must share a device with, as inside ``colocate_with`` of
@@ -75,7 +75,7 @@ def create_operation(
         state = graph._scopes()
         name = _node_name(graph, name)
         stack = state.control_stack
-        control_inputs = control_dependencies_for_inputs(stack, inputs) if stack else []
+        control_inputs = tuple(control_dependencies_for_inputs(stack, inputs)) if stack else ()
         context = state.control_flow_context
         op = Operation(
             graph, definition, name, inputs, control_inputs, attrs, output_types, context, site

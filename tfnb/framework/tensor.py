@@ -41,7 +41,6 @@ class Tensor:
     __slots__ = (
         "__dict__",
         "__weakref__",
-        "_consumers",
         "_handle_data",
         "_known_value",
         "_shape",
@@ -98,7 +97,6 @@ class Tensor:
     value_index: int
     dtype: DType
     _shape: TensorShape
-    _consumers: list[Operation]
     # (dtype, shape) pairs of what a resource or variant refers to.
     _handle_data: list[tuple[DType, TensorShape]] | None
     # The value, once it was found to be known while building.
@@ -145,7 +143,6 @@ class Tensor:
         self.value_index = value_index
         self.dtype = dtype
         self._shape = UNKNOWN_SHAPE
-        self._consumers = []
         self._handle_data = None
         self._known_value = None
 
@@ -188,7 +185,7 @@ class Tensor:
 
     def consumers(self) -> list[Operation]:
         """The operations that take this tensor, once for each of their inputs that it is."""
-        return list(self._consumers)
+        return self.graph._consumers.of(self)
 
     @property
     def _id(self) -> int:

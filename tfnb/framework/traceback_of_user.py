@@ -1,9 +1,9 @@
 """Where in the user's program an op was made: notebook cell and line, or file and line.
 
 Every op keeps a :data:`Site`, taken once while it is built: the innermost frames outside this
-package as ``(code, instruction)`` pairs.  Nothing is formatted or looked up then;
-:class:`CreationSite` does so when somebody asks.  Frames end at a notebook cell, since what lies
-above a cell is the notebook's own machinery.
+package, each as its code and the instruction it stands at, all in one flat tuple.  Nothing is
+formatted or looked up then; :class:`CreationSite` does so when somebody asks.  Frames end at a
+notebook cell, since what lies above a cell is the notebook's own machinery.
 
 A cell run twice has the same file name, so a site also notes how many runs had been registered when
 it was taken: ``register_cell`` adds one run, and a site belongs to the latest run of its file that
@@ -18,13 +18,16 @@ import sys
 from bisect import bisect_right
 from dataclasses import dataclass
 from traceback import FrameSummary
-from types import CodeType
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import CodeType
 # Frames kept per op: enough to get through a layer library to the user's own lines.
 MAX_FRAMES = 12
 
-Frame = tuple[CodeType, int]
-Site = tuple[int, tuple[Frame, ...]]
+# (number of cell runs registered, code, instruction, code, instruction, ...), innermost first.
+Site = tuple[Any, ...]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _is_internal: dict[str, bool] = {}
@@ -108,18 +111,16 @@ def capture() -> Site:
             break
         frame = outer
     # Keep the user's frames up to a cell.
-    frames = []
+    site: list[Any] = [_num_runs, code, frame.f_lasti]
     cells = _cells
-    while True:
-        frames.append((code, frame.f_lasti))
-        if code.co_filename in cells or len(frames) == MAX_FRAMES:
-            break
+    while code.co_filename not in cells and len(site) < 2 * MAX_FRAMES:
         outer = frame.f_back
         if outer is None:
             break
         frame = outer
         code = frame.f_code
-    return _num_runs, tuple(frames)
+        site += (code, frame.f_lasti)
+    return tuple(site)
 
 
 def line_of(code: CodeType, instruction: int) -> int:
@@ -132,9 +133,8 @@ def line_of(code: CodeType, instruction: int) -> int:
 
 def cell_of(site: Site) -> CellRun | None:
     """The innermost notebook cell run among a site's frames."""
-    num_runs, frames = site
-    for code, _ in frames:
-        found = _run_of(code.co_filename, num_runs)
+    for code, _ in _frames(site):
+        found = _run_of(code.co_filename, site[0])
         if found is not None:
             return found
     return None
@@ -142,24 +142,26 @@ def cell_of(site: Site) -> CellRun | None:
 
 def creation_site(site: Site) -> CreationSite | None:
     """The line a user would point at: in a cell if there is one, else outside this package."""
-    num_runs, frames = site
-    for code, instruction in frames:
-        run = _run_of(code.co_filename, num_runs)
+    for code, instruction in _frames(site):
+        run = _run_of(code.co_filename, site[0])
         if run is not None:
             return _site_at(code, instruction, run)
-    return _site_at(*frames[0], None) if frames else None
+    return _site_at(site[1], site[2], None) if len(site) > 2 else None
 
 
 def frame_summaries(site: Site) -> list[FrameSummary]:
     """The frames of a site, outermost first, as :mod:`traceback` wants them."""
-    num_runs, frames = site
     summaries = []
-    for code, instruction in reversed(frames):
-        at = _site_at(code, instruction, _run_of(code.co_filename, num_runs))
+    for code, instruction in reversed(list(_frames(site))):
+        at = _site_at(code, instruction, _run_of(code.co_filename, site[0]))
         summaries.append(
             FrameSummary(at.file, at.line, at.function, lookup_line=False, line=at.text)
         )
     return summaries
+
+
+def _frames(site: Site) -> Iterator[tuple[CodeType, int]]:
+    return zip(site[1::2], site[2::2], strict=True)
 
 
 def _run_of(filename: str, num_runs: int) -> CellRun | None:
