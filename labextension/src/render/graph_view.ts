@@ -7,6 +7,7 @@
 import { type Arrangement, Arranger, HEADER, type PlacedItem } from "./arrangement.ts";
 import { html, ICONS, iconButton, svg } from "./dom.ts";
 import { EdgePainter } from "./edge_painter.ts";
+import { helpPanel } from "./help_panel.ts";
 import { InfoCard } from "./info_card.ts";
 import { ItemPainter } from "./item_painter.ts";
 import { firstItem, isDirection, nextItem } from "./keyboard.ts";
@@ -52,6 +53,7 @@ export class GraphView {
   private readonly status = html("div", "tfnb-status");
   private readonly colourSelect = html("select", "tfnb-select");
   private readonly field = html("div", "tfnb-field");
+  private readonly help = helpPanel();
   private readonly stage = svg("g");
   private scene: Scene | null = null;
   private arranger: Arranger | null = null;
@@ -100,7 +102,7 @@ export class GraphView {
     canvas.addEventListener("keydown", (event) => this.key(event));
     this.viewport.content.append(this.stage);
     this.status.setAttribute("role", "status");
-    this.field.append(canvas, this.card.element, this.status);
+    this.field.append(canvas, this.card.element, this.help, this.status);
     this.element.append(this.toolbar(), this.field, this.legend.element);
   }
 
@@ -270,6 +272,9 @@ export class GraphView {
       iconButton("Zoom out (−)", ICONS.zoomOut, () => this.viewport.zoom(1 / 1.3)),
       iconButton("Zoom in (+)", ICONS.zoomIn, () => this.viewport.zoom(1.3)),
       iconButton("Show the whole graph (0)", ICONS.fit, () => this.viewport.fit()),
+      iconButton("Mouse and keyboard", ICONS.help, () => {
+        this.help.hidden = !this.help.hidden;
+      }),
     );
     // The notebook must not take what is typed or pressed here for its own shortcuts.
     bar.addEventListener("keydown", (event) => event.stopPropagation());
