@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
+import tfnb.ops.concat_ops
 import tfnb.ops.control_flow_ops
 import tfnb.ops.cwise_binary_ops
 import tfnb.ops.cwise_unary_ops
 import tfnb.ops.function_ops
 import tfnb.ops.sendrecv_ops  # noqa: F401
 from tfnb.common_runtime.cpu_device import CpuDevice
-from tfnb.common_runtime.executor import ExecutorState, drive, run_schedule
+from tfnb.common_runtime.executor import ExecutorState, drive
 from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, initialize
+from tfnb.common_runtime.lowering.emit import run_acyclic
 from tfnb.common_runtime.run_state import CallFrame, RunState
 from tfnb.core import dtypes
 from tfnb.core.op_kernel import StepContext, create_kernel
@@ -107,7 +109,7 @@ def run_executor(
     run_state = RunState(frame, (events or StepEvents()).hooks)
     step = StepContext(run_state.step_id, run_state, call_frame=frame)
     if immutable.schedule is not None:
-        run_schedule(immutable, run_state, step, 0)
+        run_acyclic(immutable, run_state, step, 0)
     else:
         drive(run_state, [ExecutorState(immutable, run_state, step, 0)])
     return frame.retvals

@@ -10,7 +10,8 @@ import tfnb.ops.control_flow_ops
 import tfnb.ops.cwise_binary_ops
 import tfnb.ops.function_ops
 import tfnb.ops.identity_ops
-import tfnb.ops.sendrecv_ops  # noqa: F401 - the ops these tests use
+import tfnb.ops.sendrecv_ops
+import tfnb.ops.state_ops  # noqa: F401
 from tfnb.common_runtime.session_factory import SessionOptions, new_session
 from tfnb.core import dtypes, tensor_util
 from tfnb.core.attr_value import encode_attr

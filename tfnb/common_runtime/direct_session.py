@@ -27,7 +27,7 @@ from tfnb.common_runtime import session_factory, session_settings
 from tfnb.common_runtime.callables import Callables
 from tfnb.common_runtime.cost_model_manager import CostModelManager
 from tfnb.common_runtime.device_mgr import DeviceMgr, make_local_devices
-from tfnb.common_runtime.executor import ExecutorState, drive, run_schedule
+from tfnb.common_runtime.executor import ExecutorState, drive
 from tfnb.common_runtime.executors_and_keys import (
     ExecutorItem,
     Executors,
@@ -38,6 +38,7 @@ from tfnb.common_runtime.executors_and_keys import (
 from tfnb.common_runtime.function_library_runtime import FunctionLibraryRuntime
 from tfnb.common_runtime.graph_execution_state import GraphExecutionState
 from tfnb.common_runtime.immutable_executor_state import initialize
+from tfnb.common_runtime.lowering.emit import run_acyclic
 from tfnb.common_runtime.optimization_registry import (
     REGISTRY,
     Grouping,
@@ -274,7 +275,7 @@ class DirectSession:
             items = executors.items
             if len(items) == 1 and items[0].executor.schedule is not None:
                 try:
-                    run_schedule(items[0].executor, run_state, step, 0)
+                    run_acyclic(items[0].executor, run_state, step, 0)
                 except BaseException as failure:
                     run_state.abort(failure)
                     raise

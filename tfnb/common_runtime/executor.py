@@ -118,7 +118,7 @@ class ExecutorState:
                 action = item.action
                 try:
                     if item.dereference:
-                        _dereference(item, args)
+                        dereference(item, args)
                     if action == PURE_ONE:
                         outputs = (item.compute(*args),)  # type: ignore[misc]
                     elif action == PASS:
@@ -126,10 +126,10 @@ class ExecutorState:
                     elif action == MERGE:
                         outputs = _first_live(args)
                     elif action == PURE:
-                        outputs = _as_outputs(item, item.compute(*args))  # type: ignore[misc]
+                        outputs = as_outputs(item, item.compute(*args))  # type: ignore[misc]
                     elif action == CONTEXT:
                         context = self._context(item, iteration, is_dead)
-                        outputs = _as_outputs(item, item.compute(context, *args))  # type: ignore[misc]
+                        outputs = as_outputs(item, item.compute(context, *args))  # type: ignore[misc]
                     elif action == ARG:
                         outputs = (run_state.call_frame.args[item.argument_index],)  # type: ignore[union-attr]
                     elif action == RETVAL:
@@ -176,7 +176,7 @@ class ExecutorState:
             raise annotate(outputs, item.name, item.op, self.immutable.device.name, ())
         if item.is_transfer and item.num_outputs and (not outputs or outputs[0] is None):
             is_dead = True
-        outputs = _as_outputs(item, outputs)
+        outputs = as_outputs(item, outputs)
         hooks, record_outputs = self.run_state.hooks, self.run_state.record_outputs
         if record_outputs is not None and not is_dead:
             record_outputs(self.partition, item, outputs)
@@ -244,7 +244,7 @@ def _first_live(args: Sequence[Any]) -> tuple[Any, Any]:
     return None, None
 
 
-def _as_outputs(item: NodeItem, found: Any) -> Any:
+def as_outputs(item: NodeItem, found: Any) -> Any:
     """A kernel's answer as a sequence by output number."""
     count = item.num_outputs
     if count == 0:
@@ -346,7 +346,7 @@ def run_schedule(
             slots[slot] = None
         try:
             if item.dereference:
-                _dereference(item, args)
+                dereference(item, args)
             action = item.action
             if action == PURE_ONE:
                 value = item.compute(*args)  # type: ignore[misc]
@@ -360,10 +360,10 @@ def run_schedule(
             if action == PASS:
                 outputs = args
             elif action == PURE:
-                outputs = _as_outputs(item, item.compute(*args))  # type: ignore[misc]
+                outputs = as_outputs(item, item.compute(*args))  # type: ignore[misc]
             elif action == CONTEXT:
                 context = OpKernelContext(step, device, item.kernel)  # type: ignore[arg-type]
-                outputs = _as_outputs(item, item.compute(context, *args))  # type: ignore[misc]
+                outputs = as_outputs(item, item.compute(context, *args))  # type: ignore[misc]
             elif action == ARG:
                 outputs = (call_frame.args[item.argument_index],)  # type: ignore[union-attr]
             elif action == RETVAL:
@@ -382,7 +382,7 @@ def run_schedule(
             node_done(step_id, partition, item.id, 0, 0, perf_counter_ns(), False)
 
 
-def _dereference(item: NodeItem, args: list[Any]) -> None:
+def dereference(item: NodeItem, args: list[Any]) -> None:
     """Reads reference inputs where the op wants a value; checks that they hold one."""
     for position, may_be_empty, wants_value in item.dereference:
         cell = args[position]

@@ -12,8 +12,9 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tfnb.common_runtime.executor import ExecutorState, drive, run_schedule
+from tfnb.common_runtime.executor import ExecutorState, drive
 from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, initialize
+from tfnb.common_runtime.lowering.emit import run_acyclic
 from tfnb.common_runtime.placer import Placer
 from tfnb.common_runtime.run_state import CallFrame
 from tfnb.core import errors
@@ -187,7 +188,7 @@ class FunctionLibraryRuntime:
 def _run(function: InstantiatedFunction, run_state: RunState, step: StepContext) -> None:
     executors = function.executors
     if len(executors) == 1 and executors[0].schedule is not None:
-        run_schedule(executors[0], run_state, step, 0)
+        run_acyclic(executors[0], run_state, step, 0)
         return
     drive(
         run_state,

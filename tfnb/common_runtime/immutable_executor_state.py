@@ -22,6 +22,7 @@ from tfnb.graph.control_flow import build_control_flow_info
 
 if TYPE_CHECKING:
     from tfnb.common_runtime.device import Device
+    from tfnb.common_runtime.lowering.emit import LoweredStep
     from tfnb.core.op_kernel import OpKernel
     from tfnb.graph.graph import Graph, Node
 
@@ -162,6 +163,8 @@ class ImmutableExecutorState:
       frames: by name; "" is the root frame.
       schedule: all items in a topological order where the graph has no control flow and nothing
         waits, else None. Such a partition runs without counts, frames and dead bits.
+      num_runs: how often the schedule ran unwatched, until it was lowered.
+      lowered: the schedule as one function, once it was worth writing.
     """
 
     device: Device
@@ -172,6 +175,8 @@ class ImmutableExecutorState:
     has_async: bool
     schedule: list[NodeItem] | None = None
     num_values: int = 0
+    num_runs: int = 0
+    lowered: LoweredStep | None = None
 
     @property
     def root_frame(self) -> FrameInfo:
