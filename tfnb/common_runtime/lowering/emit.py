@@ -1,8 +1,8 @@
 """Writes a partition without control flow as one Python function, one node a line.
 
-Values are local variables, deleted after their last use.  The source holds nothing of the graph but
-numbers; kernels reach it as globals, and node names stand in comments, escaped.  It is registered in
-``linecache``, so that a traceback shows it and the line of an error tells the node::
+Values are local variables, deleted after their last use.  The source holds nothing of the graph
+but numbers; kernels reach it as globals, and node names stand in comments, escaped.  It is
+registered in ``linecache``, so that a traceback shows it and the line of an error tells the node::
 
     def step(args, retvals, step, run_state):
         v0 = args[0]                # 'x' (_Arg)
