@@ -14,12 +14,13 @@ from tfnb.core.shape_inference import unchanged_shape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.scopes import colocate_with, name_scope
-from tfnb.ops import array_ops, nn_ops, reduction_ops
+from tfnb.ops import array_ops, reduction_ops
 from tfnb.ops.broadcasting import shape_text, unbroadcast
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.complex_ops import real
 from tfnb.ops.cwise_binary_ops import greater, less, logical_or, maximum, minimum
 from tfnb.ops.cwise_unary_ops import rsqrt_op, sqrt_op
+from tfnb.ops.normalization_ops import l2_loss
 from tfnb.ops.sequence_ops import range_
 
 EXPORTS = {
@@ -120,7 +121,7 @@ def global_norm(t_list: Any, name: str | None = None) -> Any:
             if t is not None:
                 values = _values_of(t, f"t_{index}")
                 with colocate_with(values):
-                    halves.append(nn_ops.l2_loss(values))
+                    halves.append(l2_loss(values))
         half = reduction_ops.reduce_sum(array_ops.stack(halves))
         return sqrt_op(half * convert_to_tensor(2.0, dtype=half.dtype), name="global_norm")
 

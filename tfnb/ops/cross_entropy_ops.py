@@ -18,16 +18,16 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies, name_scope
-from tfnb.ops import array_ops, check_ops
+from tfnb.ops import array_ops
 from tfnb.ops.activation_ops import relu
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.cwise_binary_ops import add_v2, greater_equal, sub
 from tfnb.ops.cwise_unary_ops import abs_op, exp_op, log, log1p
 from tfnb.ops.matmul_ops import matmul
+from tfnb.ops.renamed_arguments import renamed
 from tfnb.ops.softmax_ops import (
     log_softmax_op,
-    only_one,
     shifted_logits,
     softmax_op,
     swap_axes,
@@ -189,7 +189,7 @@ def softmax_cross_entropy_with_logits_v2(
     labels: Any, logits: Any, axis: int | None = None, name: str | None = None, dim: Any = None
 ) -> Any:
     """Cross entropy of labels and softmax(logits) along an axis; gradients reach both."""
-    axis = only_one(axis, dim, "axis", "dim")
+    axis = renamed("axis", axis, "dim", dim)
     axis = -1 if axis is None else axis
     with name_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
         logits = convert_to_tensor(logits, name="logits")
@@ -290,6 +290,8 @@ def sparse_softmax_cross_entropy_with_logits(
             return cast(cost, logits.dtype) if as_float32 else cost
         checks = []
         if not static:
+            from tfnb.ops import check_ops
+
             checks.append(
                 check_ops.assert_equal(
                     array_ops.shape(labels), array_ops.shape(logits)[:-1],
@@ -343,7 +345,7 @@ def weighted_cross_entropy_with_logits(
     Raises:
       ValueError: the shapes differ.
     """
-    labels = only_one(labels, targets, "labels", "targets")
+    labels = renamed("labels", labels, "targets", targets)
     with name_scope(name, "logistic_loss", [logits, labels]) as scope:
         logits = convert_to_tensor(logits, name="logits")
         labels = convert_to_tensor(labels, name="labels")

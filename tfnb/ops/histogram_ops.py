@@ -17,7 +17,7 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies, name_scope
-from tfnb.ops import array_ops, check_ops
+from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.cwise_binary_ops import maximum, minimum
@@ -223,6 +223,8 @@ def histogram_fixed_width_bins(
     name: str | None = None,
 ) -> Any:
     """The number of the part of a range that each value falls into."""
+    from tfnb.ops import check_ops
+
     with name_scope(name, "histogram_fixed_width_bins", [values, value_range, nbins]):
         values = convert_to_tensor(values, name="values")
         shape = array_ops.shape(values)

@@ -23,6 +23,7 @@ from tfnb.ops import array_ops, complex_ops, data_flow_ops, sequence_ops
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.cwise_binary_ops import add_v2, equal, floor_div, maximum, not_equal
 from tfnb.ops.cwise_unary_ops import conj, exp_op, is_finite, log, sqrt_op, square
+from tfnb.ops.renamed_arguments import renamed
 
 EXPORTS = {
     "tf": [
@@ -470,19 +471,6 @@ def reduced_shape(input_shape: Any, axes: Any) -> Any:
 # ----------------------------------------------------------------------- functions of Python's side
 
 
-def _lookup(new: str, new_value: Any, old: str, old_value: Any) -> Any:
-    """The value of an argument that once had another name.
-
-    Raises:
-      ValueError: both are given.
-    """
-    if old_value is None:
-        return new_value
-    if new_value is not None:
-        raise ValueError(f"Cannot specify both '{old}' and '{new}'.")
-    return old_value
-
-
 def _all_axes(x: Any, axis: Any) -> Any:
     """The axes to reduce; with None, all there are."""
     if axis is not None:
@@ -497,8 +485,8 @@ def _all_axes(x: Any, axis: Any) -> Any:
 def _reduce(
     op: Any, x: Any, axis: Any, keepdims: Any, name: Any, old_axis: Any = None, old_keep: Any = None
 ) -> Any:
-    axis = _lookup("axis", axis, "reduction_indices", old_axis)
-    keepdims = bool(_lookup("keepdims", keepdims, "keep_dims", old_keep))
+    axis = renamed("axis", axis, "reduction_indices", old_axis)
+    keepdims = bool(renamed("keepdims", keepdims, "keep_dims", old_keep))
     output = op(x, _all_axes(x, axis), keep_dims=keepdims, name=name)
     if axis is None and not keepdims and not output.shape.is_fully_defined():
         output.set_shape(())
@@ -637,8 +625,8 @@ def reduce_logsumexp(
     keep_dims: bool | None = None,
 ) -> Any:
     """log(sum(exp(x))) over axes, without overflow."""
-    axis = _lookup("axis", axis, "reduction_indices", reduction_indices)
-    keepdims = bool(_lookup("keepdims", keepdims, "keep_dims", keep_dims))
+    axis = renamed("axis", axis, "reduction_indices", reduction_indices)
+    keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     x = convert_to_tensor(input_tensor)
     with name_scope(name, "ReduceLogSumExp", [x]) as scope:
         largest = reduce_max(x, axis=axis, keepdims=True)
@@ -665,9 +653,9 @@ def count_nonzero(
     input: Any = None,
 ) -> Any:
     """How many elements over axes are not zero (not empty, for strings)."""
-    keepdims = bool(_lookup("keepdims", keepdims, "keep_dims", keep_dims))
-    input_tensor = _lookup("input", input, "input_tensor", input_tensor)
-    axis = _lookup("axis", axis, "reduction_indices", reduction_indices)
+    keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
+    input_tensor = renamed("input", input, "input_tensor", input_tensor)
+    axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     with name_scope(name, "count_nonzero", [input_tensor]):
         x = convert_to_tensor(input_tensor, name="input")
         nonzero = x
@@ -685,7 +673,7 @@ def argmax(
     output_type: Any = dtypes.int64,
 ) -> Any:
     """The index of the largest element along an axis (0 by default)."""
-    axis = _lookup("axis", axis, "dimension", dimension)
+    axis = renamed("axis", axis, "dimension", dimension)
     return arg_max(input, 0 if axis is None else axis, name=name, output_type=output_type)
 
 
@@ -697,5 +685,5 @@ def argmin(
     output_type: Any = dtypes.int64,
 ) -> Any:
     """The index of the smallest element along an axis (0 by default)."""
-    axis = _lookup("axis", axis, "dimension", dimension)
+    axis = renamed("axis", axis, "dimension", dimension)
     return arg_min(input, 0 if axis is None else axis, name=name, output_type=output_type)

@@ -19,6 +19,7 @@ from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cwise_unary_ops import exp_op
 from tfnb.ops.reduction_ops import reduce_sum
+from tfnb.ops.renamed_arguments import renamed
 from tfnb.ops.sequence_ops import range_
 
 EXPORTS = {"nn": ["log_softmax", "softmax"], "math": ["log_softmax", "softmax"]}
@@ -110,17 +111,9 @@ def swap_axes(x: Any, axis: Any, last: Any, name: str | None = None) -> Any:
     return array_ops.transpose(x, order, name=name)
 
 
-def only_one(first: Any, second: Any, first_name: str, second_name: str) -> Any:
-    if second is None:
-        return first
-    if first is not None:
-        raise ValueError(f"Cannot specify both '{second_name}' and '{first_name}'.")
-    return second
-
-
 def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: Any = None) -> Any:
     """exp(logits) / sum(exp(logits)) along an axis (the last by default)."""
-    axis = only_one(axis, dim, "axis", "dim")
+    axis = renamed("axis", axis, "dim", dim)
     return _along(softmax_op, logits, -1 if axis is None else axis, name)
 
 
@@ -128,5 +121,5 @@ def log_softmax(
     logits: Any, axis: int | None = None, name: str | None = None, dim: Any = None
 ) -> Any:
     """Logits - log(sum(exp(logits))) along an axis (the last by default)."""
-    axis = only_one(axis, dim, "axis", "dim")
+    axis = renamed("axis", axis, "dim", dim)
     return _along(log_softmax_op, logits, -1 if axis is None else axis, name)

@@ -1,0 +1,924 @@
+"""The convolutions that users call: ``tf.nn.conv2d``, ``tf.nn.convolution``, ``tf.nn.conv2d_transpose`` and kin.
+
+Dilated convolutions of any number of dimensions go through SpaceToBatchND, as in TensorFlow.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence, Sized
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import dtypes
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.constant_value import constant_value
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import name_scope
+from tfnb.framework.tensor import Tensor
+from tfnb.ops import array_ops
+from tfnb.ops.conv_ops import (
+    conv2d_backprop_filter_op,
+    conv2d_backprop_input_op,
+    conv2d_op,
+    conv3d_backprop_filter_v2,
+    conv3d_backprop_input_v2,
+    conv3d_op,
+    depthwise_conv2d_native_backprop_filter_op,
+    depthwise_conv2d_native_backprop_input_op,
+    depthwise_conv2d_native_op,
+)
+from tfnb.ops.renamed_arguments import renamed
+
+EXPORTS = {
+    "nn": [
+        "atrous_conv2d", "atrous_conv2d_transpose", "conv1d", "conv1d_transpose", "conv2d",
+        "conv2d_backprop_filter", "conv2d_backprop_input", "conv2d_transpose", "conv3d",
+        "conv3d_backprop_filter:conv3d_backprop_filter_v2",
+        "conv3d_backprop_filter_v2:conv3d_backprop_filter_v2", "conv3d_transpose", "conv_transpose",
+        "convolution", "depthwise_conv2d",
+        "depthwise_conv2d_backprop_filter:depthwise_conv2d_native_backprop_filter",
+        "depthwise_conv2d_backprop_input:depthwise_conv2d_native_backprop_input",
+        "depthwise_conv2d_native", "depthwise_conv2d_native_backprop_filter",
+        "depthwise_conv2d_native_backprop_input", "separable_conv2d", "with_space_to_batch",
+    ],
+}  # fmt: skip
+
+# ----------------------------------------------------------------------------------- arguments
+
+
+def spread_over_dims(value: Any, num_spatial: int, channel_index: int, name: str) -> list[Any]:
+    """A number, or one per spatial dimension, as one per dimension of the input.
+
+    Raises:
+      ValueError: there are neither 1, nor as many as spatial dimensions, nor as many as dimensions.
+    """
+    if value is None:
+        return [1] * (num_spatial + 2)
+    values = list(value) if isinstance(value, Sized) else [value]
+    if len(values) == num_spatial + 2:
+        return values
+    if len(values) == 1:
+        values = values * num_spatial
+    elif len(values) != num_spatial:
+        raise ValueError(
+            f"{name} should be of length 1, {num_spatial} or {num_spatial + 2}. Received: "
+            f"{name}={values} of length {len(values)}"
+        )
+    return [1, 1, *values] if channel_index == 1 else [1, *values, 1]
+
+
+def convert_padding(padding: Any, expected_length: int = 4) -> tuple[Any, list[int]]:
+    """(the padding attr, explicit paddings) from a word or a list of pairs.
+
+    Raises:
+      ValueError: the list has another form.
+    """
+    if padding == "EXPLICIT":
+        raise ValueError(
+            "'EXPLICIT' is not a valid value for `padding`. To use explicit padding, `padding` must "
+            "be a list."
+        )
+    if not isinstance(padding, (list, tuple)):
+        return padding, []
+    explicit: list[int] = []
+    message = "When `padding` is a list, each element of `padding` must be a list/tuple of size 2. "
+    for index, pair in enumerate(padding):
+        if not isinstance(pair, (list, tuple)):
+            raise ValueError(
+                f"{message}Received: padding={padding} with element at index {index} of type "
+                f"{type(pair)}"
+            )
+        if len(pair) != 2:
+            raise ValueError(
+                f"{message}Received: padding={padding} with element at index {index} of size "
+                f"{len(pair)}"
+            )
+        explicit.extend(pair)
+    if len(padding) != expected_length:
+        raise ValueError(
+            f"When padding is a list, it must be of size {expected_length}. Received: "
+            f"padding={padding} of size {len(padding)}"
+        )
+    return "EXPLICIT", explicit
+
+
+def _rank_of(x: Any) -> int | None:
+    shape = getattr(x, "shape", None)
+    if shape is None:
+        return np.ndim(x)
+    return shape.ndims if isinstance(shape, TensorShape) else len(shape)
+
+
+def _with_outer_batches(
+    x: Any, op: Callable[..., Any], inner_rank: int, name: str | None
+) -> Any:
+    """Applies an op of one batch dimension to an input with several."""
+    with name_scope(name, "squeeze_batch_dims", [x]):
+        x = convert_to_tensor(x, name="input")
+        dims = x.shape.dim_values
+        inner: Any = list(dims[-inner_rank:])
+        batch: Any = list(dims[:-inner_rank])
+        if None in inner:
+            inner = array_ops.shape(x)[-inner_rank:]
+        if None in batch:
+            batch = array_ops.shape(x)[:-inner_rank]
+        target = [-1, *inner] if isinstance(inner, list) else array_ops.concat(([-1], inner), -1)
+        out = op(array_ops.reshape(x, target))
+        out_dims = out.shape.dim_values
+        known = out_dims is not None and None not in out_dims[-inner_rank:]
+        out_inner: Any = (
+            list(out_dims[-inner_rank:]) if known else array_ops.shape(out)[-inner_rank:]
+        )
+        result = array_ops.reshape(out, array_ops.concat((batch, out_inner), axis=-1))
+        if out_dims is not None:
+            result.set_shape([*dims[:-inner_rank], *out_dims[-inner_rank:]])
+        return result
+
+
+# ------------------------------------------------------------------------------------------- 2-D
+
+
+def conv2d(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str | None = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Any:
+    """The 2-D convolution of images with a filter [height, width, in channels, out channels]."""
+    filter = renamed("filters", filters, "filter", filter)
+    padding, explicit = convert_padding(padding)
+    data_format = data_format or "NHWC"
+    channel_index = 1 if data_format.startswith("NC") else 3
+    attrs = {
+        "strides": spread_over_dims(strides, 2, channel_index, "strides"),
+        "padding": padding,
+        "use_cudnn_on_gpu": use_cudnn_on_gpu,
+        "explicit_paddings": explicit,
+        "data_format": data_format,
+        "dilations": spread_over_dims(dilations, 2, channel_index, "dilations"),
+    }
+    rank = _rank_of(input)
+    if rank is None or rank <= 4:
+        return conv2d_op(input, filter, name=name, **attrs)
+    return _with_outer_batches(input, lambda x: conv2d_op(x, filter, **attrs), 3, name)
+
+
+def conv2d_backprop_filter(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Any:
+    """The gradient of conv2d with respect to the filter."""
+    padding, explicit = convert_padding(padding)
+    return conv2d_backprop_filter_op(
+        input,
+        filter_sizes,
+        out_backprop,
+        strides=list(strides),
+        padding=padding,
+        use_cudnn_on_gpu=use_cudnn_on_gpu,
+        explicit_paddings=explicit,
+        data_format=data_format,
+        dilations=list(dilations),
+        name=name,
+    )
+
+
+def conv2d_backprop_input(
+    input_sizes: Any,
+    filter: Any = None,
+    out_backprop: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Any:
+    """The gradient of conv2d with respect to the input."""
+    filter = renamed("filters", filters, "filter", filter)
+    padding, explicit = convert_padding(padding)
+    return conv2d_backprop_input_op(
+        input_sizes,
+        filter,
+        out_backprop,
+        strides=list(strides),
+        padding=padding,
+        use_cudnn_on_gpu=use_cudnn_on_gpu,
+        explicit_paddings=explicit,
+        data_format=data_format,
+        dilations=list(dilations),
+        name=name,
+    )
+
+
+def conv2d_transpose(
+    value: Any = None,
+    filter: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: Any = "SAME",
+    data_format: str | None = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Any:
+    """The transpose of conv2d: its gradient with respect to the input."""
+    value = renamed("input", input, "value", value)
+    filter = renamed("filters", filters, "filter", filter)
+    with name_scope(name, "conv2d_transpose", [value, filter, output_shape]) as scope:
+        data_format = data_format or "NHWC"
+        channel_index = 1 if data_format.startswith("NC") else 3
+        padding, explicit = convert_padding(padding)
+        return conv2d_backprop_input_op(
+            output_shape,
+            filter,
+            value,
+            strides=spread_over_dims(strides, 2, channel_index, "strides"),
+            padding=padding,
+            explicit_paddings=explicit,
+            data_format=data_format,
+            dilations=spread_over_dims(dilations, 2, channel_index, "dilations"),
+            name=scope,
+        )
+
+
+# ------------------------------------------------------------------------------------------- 1-D
+
+
+def _format_1d(data_format: str | None, allow_2d_names: bool) -> tuple[str, int]:
+    """(the 2-D format, where the height is inserted, counted from the end)."""
+    last = (None, "NWC", "NHWC") if allow_2d_names else (None, "NWC")
+    first = ("NCW", "NCHW") if allow_2d_names else ("NCW",)
+    if data_format in last:
+        return "NHWC", -3
+    if data_format in first:
+        return "NCHW", -2
+    raise ValueError(f"`data_format` must be 'NWC' or 'NCW'. Received: data_format={data_format}")
+
+
+def conv1d(
+    value: Any = None,
+    filters: Any = None,
+    stride: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool | None = None,
+    data_format: str | None = None,
+    name: str | None = None,
+    input: Any = None,
+    dilations: Any = None,
+) -> Any:
+    """The 1-D convolution of sequences with a filter [width, in channels, out channels]."""
+    value = renamed("input", input, "value", value)
+    with name_scope(name, "conv1d", [value, filters]) as scope:
+        format_2d, spatial = _format_1d(data_format, True)
+        channel_index = 2 if format_2d == "NHWC" else 1
+        attrs = {
+            "strides": [1, *spread_over_dims(stride, 1, channel_index, "stride")],
+            "padding": padding,
+            "use_cudnn_on_gpu": True if use_cudnn_on_gpu is None else use_cudnn_on_gpu,
+            "data_format": format_2d,
+            "dilations": [1, *spread_over_dims(dilations, 1, channel_index, "dilations")],
+        }
+        value = array_ops.expand_dims(value, spatial)
+        filters = array_ops.expand_dims(filters, 0)
+        rank = value.shape.ndims
+        if rank is None or rank <= 4:
+            result = conv2d_op(value, filters, name=scope, **attrs)
+        else:
+            result = _with_outer_batches(
+                value, lambda x: conv2d_op(x, filters, **attrs), 3, scope
+            )
+        return array_ops.squeeze(result, [spatial])
+
+
+def conv1d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any = "SAME",
+    data_format: str | None = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """The transpose of conv1d."""
+    with name_scope(name, "conv1d_transpose", [input, filters, output_shape]) as scope:
+        format_2d, _ = _format_1d(data_format, False)
+        spatial = 1 if format_2d == "NHWC" else 2
+        channel_index = 2 if format_2d == "NHWC" else 1
+        value = array_ops.expand_dims(input, spatial)
+        filters = array_ops.expand_dims(filters, 0)
+        if not isinstance(output_shape, Tensor):
+            output_shape = list(output_shape)
+        output_shape = array_ops.concat([output_shape[:spatial], [1], output_shape[spatial:]], 0)
+        result = conv2d_backprop_input_op(
+            output_shape,
+            filters,
+            value,
+            strides=[1, *spread_over_dims(strides, 1, channel_index, "stride")],
+            padding=padding,
+            data_format=format_2d,
+            dilations=[1, *spread_over_dims(dilations, 1, channel_index, "dilations")],
+            name=scope,
+        )
+        return array_ops.squeeze(result, spatial)
+
+
+# ------------------------------------------------------------------------------------------- 3-D
+
+
+def conv3d(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    data_format: str = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Any:
+    """The 3-D convolution of volumes with a filter [depth, height, width, in, out channels]."""
+    filter = renamed("filters", filters, "filter", filter)
+    return conv3d_op(
+        input,
+        filter,
+        strides=list(strides),
+        padding=padding,
+        data_format=data_format,
+        dilations=list(dilations),
+        name=name,
+    )
+
+
+def conv3d_transpose(
+    value: Any,
+    filter: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: Any = "SAME",
+    data_format: str | None = "NDHWC",
+    name: str | None = None,
+    input: Any = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Any:
+    """The transpose of conv3d."""
+    filter = renamed("filters", filters, "filter", filter)
+    value = renamed("input", input, "value", value)
+    with name_scope(name, "conv3d_transpose", [value, filter, output_shape]) as scope:
+        data_format = data_format or "NDHWC"
+        channel_index = 1 if data_format.startswith("NC") else 4
+        return conv3d_backprop_input_v2(
+            output_shape,
+            filter,
+            value,
+            strides=spread_over_dims(strides, 3, channel_index, "strides"),
+            padding=padding,
+            data_format=data_format,
+            dilations=spread_over_dims(dilations, 3, channel_index, "dilations"),
+            name=scope,
+        )
+
+
+def conv_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any = "SAME",
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """The transpose of convolution in 1, 2 or 3 dimensions.
+
+    Raises:
+      ValueError: the output shape has neither 3, 4 nor 5 dimensions.
+    """
+    with name_scope(name, "conv_transpose", [input, filters, output_shape]) as scope:
+        if isinstance(output_shape, Tensor):
+            spatial = output_shape.shape.dim_values[0] - 2
+        elif isinstance(output_shape, Sized):
+            spatial = len(output_shape) - 2
+        else:
+            raise ValueError(
+                "`output_shape` must be a tensor or sized collection. Received: "
+                f"output_shape={output_shape}"
+            )
+        if not 1 <= spatial <= 3:
+            raise ValueError(
+                f"`output_shape` must be of length 3, 4 or 5. Received: output_shape={output_shape} "
+                f"of length {spatial + 2}."
+            )
+        op = (conv1d_transpose, conv2d_transpose, conv3d_transpose)[spatial - 1]
+        return op(
+            input,
+            filters,
+            output_shape,
+            strides,
+            padding=padding,
+            data_format=data_format,
+            dilations=dilations,
+            name=scope,
+        )
+
+
+# ------------------------------------------------------------------------------- any dimension
+
+
+def convolution(
+    input: Any,
+    filter: Any,
+    padding: Any,
+    strides: Any = None,
+    dilation_rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Any:
+    """The convolution in 1, 2 or 3 dimensions, as many as the filter has.
+
+    Raises:
+      ValueError: the number of dimensions cannot be known or is another.
+    """
+    filter = renamed("filters", filters, "filter", filter)
+    dilation_rate = renamed("dilations", dilations, "dilation_rate", dilation_rate)
+    if not isinstance(filter, Tensor):
+        filter = convert_to_tensor(filter, name="filters")
+    if not isinstance(input, Tensor):
+        input = convert_to_tensor(input, name="input")
+    filter_rank, input_rank = filter.shape.ndims, input.shape.ndims
+    if filter_rank is None and input_rank is None:
+        raise ValueError(
+            "When `num_spatial_dims` is not set, one of `input.shape.rank` or `filters.shape.rank` "
+            f"must be known. Received: input.shape={input.shape} of rank {input_rank} and "
+            f"filters.shape={filter.shape} of rank {filter_rank}"
+        )
+    spatial = (filter_rank if filter_rank is not None else input_rank) - 2
+    if spatial not in (1, 2, 3):
+        raise ValueError(
+            f"`num_spatial_dims` must be 1, 2, or 3. Received: num_spatial_dims={spatial}."
+        )
+    num_batch_dims = 1 if input_rank is None else input_rank - spatial - 1
+    last = data_format is None or not data_format.startswith("NC")
+    channel_index = num_batch_dims + spatial if last else num_batch_dims
+    rates = spread_over_dims(dilation_rate, spatial, channel_index, "dilations")
+    steps = spread_over_dims(strides, spatial, channel_index, "strides")
+    with name_scope(name, "convolution", [input, filter]) as scope:
+        if all(rate == 1 for rate in rates):
+            return _plain_convolution(input, filter, steps, padding, data_format, rates, scope)
+        inner = slice(2, None) if channel_index == 1 else slice(1, -1)
+
+        def op(x: Any, num_spatial_dims: int, converted_padding: Any) -> Any:
+            return _plain_convolution(
+                x, filter, steps, converted_padding, data_format, [1] * (spatial + 2), scope
+            )
+
+        _check_rates(steps[inner], rates[inner])
+        return with_space_to_batch(
+            input,
+            rates[inner],
+            padding,
+            op,
+            filter_shape=_filter_shape(filter),
+            data_format=data_format,
+        )
+
+
+def _check_rates(strides: Sequence[int], rates: Sequence[int]) -> None:
+    if any(rate < 1 for rate in rates):
+        raise ValueError(
+            f"all values of `dilation_rate` must be positive. Received: dilation_rate={rates}"
+        )
+    if any(step < 1 for step in strides):
+        raise ValueError(f"all values of `strides` must be positive. Received: strides={strides}")
+    if any(step > 1 for step in strides) and any(rate > 1 for rate in rates):
+        raise ValueError(
+            "`strides > 1` not supported in conjunction with `dilation_rate > 1`. Received: "
+            f"strides={strides} and dilation_rate={rates}"
+        )
+
+
+def _filter_shape(filter: Any) -> Any:
+    dims = filter.shape.dim_values
+    return array_ops.shape(filter) if dims is None or None in dims else list(dims)
+
+
+def _plain_convolution(
+    input: Any,
+    filter: Any,
+    strides: list[int],
+    padding: Any,
+    data_format: str | None,
+    dilations: list[int],
+    name: str | None,
+) -> Any:
+    spatial = len(strides) - 2
+    attrs: dict[str, Any] = {"strides": strides, "padding": padding, "dilations": dilations}
+    if spatial == 1:
+        return conv1d(
+            value=input,
+            filters=filter,
+            stride=strides,
+            padding=padding,
+            data_format=data_format,
+            dilations=dilations,
+            name=name,
+        )
+    op, inner_rank = (conv2d_op, 3) if spatial == 2 else (conv3d_op, 4)
+    attrs["data_format"] = data_format or ("NHWC" if spatial == 2 else "NDHWC")
+    if spatial == 2:
+        attrs["padding"], attrs["explicit_paddings"] = convert_padding(padding)
+    rank = input.shape.ndims
+    if rank is None or rank <= inner_rank + 1:
+        return op(input, filter, name=name, **attrs)
+    return _with_outer_batches(input, lambda x: op(x, filter, **attrs), inner_rank, name)
+
+
+def with_space_to_batch(
+    input: Any,
+    dilation_rate: Any,
+    padding: Any,
+    op: Callable[[Any, int, Any], Any],
+    filter_shape: Any = None,
+    spatial_dims: Any = None,
+    data_format: str | None = None,
+) -> Any:
+    """Applies an op of sliding windows with its windows spread: on every n-th cell at a time.
+
+    Args:
+      input: a tensor.
+      dilation_rate: how far apart the cells of a window are, per spatial dimension.
+      padding: "SAME", "VALID" or explicit pairs.
+      op: called with (input, number of spatial dimensions, padding).
+      filter_shape: the spatial dimensions of the window first; needed for "SAME".
+      spatial_dims: which dimensions are spatial.
+      data_format: where the channels are.
+
+    Raises:
+      ValueError: the arguments do not fit.
+    """
+    input = convert_to_tensor(input, name="input")
+    rate = convert_to_tensor(dilation_rate, dtypes.int32, name="dilation_rate")
+    if rate.shape.ndims not in (None, 1):
+        raise ValueError(
+            f"`dilation_rate.shape.rank` must be 1. Received: dilation_rate={rate} of rank "
+            f"{rate.shape.ndims}"
+        )
+    if not rate.shape.is_fully_defined():
+        raise ValueError(
+            f"`dilation_rate.shape` must be fully defined. Received: dilation_rate={rate} with shape "
+            f"{rate.shape}"
+        )
+    num_spatial = rate.shape.dim_values[0]
+    first_is_channels = data_format is not None and data_format.startswith("NC")
+    start = 2 if first_is_channels else 1
+    given = list(range(start, start + num_spatial)) if spatial_dims is None else list(spatial_dims)
+    dims = sorted({int(dim) for dim in given})
+    if dims != given or any(dim < 1 for dim in dims):
+        raise ValueError(
+            "`spatial_dims` must be a monotonically increasing sequence of positive integers. "
+            f"Received: spatial_dims={given}"
+        )
+    needed_rank = dims[-1] if first_is_channels else dims[-1] + 1
+    if input.shape.ndims is not None and input.shape.ndims < needed_rank:
+        raise ValueError(
+            f"`input.shape.rank` must be at least {needed_rank}. Received: input.shape="
+            f"{input.shape} with rank {input.shape.ndims}"
+        )
+    known_rate = constant_value(rate)
+    if known_rate is not None:
+        if (known_rate < 1).any():
+            raise ValueError(
+                f"`dilation_rate` must be positive. Received: dilation_rate={known_rate}"
+            )
+        if (known_rate == 1).all():
+            return op(input, num_spatial, padding)
+    base = _base_paddings(
+        padding, filter_shape, num_spatial, rate if known_rate is None else known_rate,
+        first_is_channels,
+    )
+    input_dims = input.shape.dim_values
+    sizes: Any = None if input_dims is None else [input_dims[dim] for dim in dims]
+    if sizes is None or None in sizes:
+        dynamic = array_ops.shape(input)
+        sizes = array_ops.stack([dynamic[dim] for dim in dims])
+    paddings, crops = array_ops.required_space_to_batch_paddings(
+        input_shape=sizes, base_paddings=base, block_shape=rate
+    )
+    block = _fill_gaps(rate, 1, dims)
+    converted = array_ops.space_to_batch_nd(input, block, _fill_gaps(paddings, 0, dims))
+    result = op(converted, num_spatial, "VALID")
+    return array_ops.batch_to_space_nd(result, block, _fill_gaps(crops, 0, dims))
+
+
+def _base_paddings(
+    padding: Any, filter_shape: Any, num_spatial: int, rate: Any, first_is_channels: bool
+) -> Any:
+    padding, explicit = convert_padding(padding, num_spatial + 2)
+    if padding == "VALID":
+        return np.zeros([num_spatial, 2], np.int32)
+    if padding == "EXPLICIT":
+        pairs = np.array(explicit, np.int32).reshape([num_spatial + 2, 2])
+        return pairs[2:] if first_is_channels else pairs[1:-1]
+    if padding != "SAME":
+        raise ValueError(
+            f"`padding` must be one of 'SAME' or 'VALID'. Received: padding={padding}"
+        )
+    if filter_shape is None:
+        raise ValueError(
+            "`filter_shape` must be specified for `padding='SAME'`. Received: "
+            f"filter_shape={filter_shape} and padding={padding}"
+        )
+    sizes = convert_to_tensor(filter_shape, name="filter_shape")
+    known = constant_value(sizes)
+    spatial = (sizes if known is None else known)[:num_spatial]
+    extra = (spatial - 1) * rate
+    before = extra // 2
+    after = extra - before
+    return array_ops.stack([[before[i], after[i]] for i in range(num_spatial)])
+
+
+def _fill_gaps(values: Any, filler: int, spatial_dims: list[int]) -> Any:
+    """Rows for all dimensions from 1 on, `filler` where a dimension is not spatial."""
+    known = constant_value(values)
+    rows = values if known is None else known
+    dtype = values.dtype.as_numpy_dtype
+    inner = values.shape.dim_values[1:]
+    parts: list[Any] = []
+    done = 0
+    position = 0
+    while position < len(spatial_dims):
+        first = position
+        if spatial_dims[first] > 1:
+            missing = spatial_dims[first] - 1 - done
+            parts.append(np.full((missing, *inner), filler, dtype=dtype))
+        while (
+            position + 1 < len(spatial_dims)
+            and spatial_dims[position + 1] == spatial_dims[position] + 1
+        ):
+            position += 1
+        parts.append(rows[first : position + 1])
+        done = spatial_dims[position]
+        position += 1
+    return array_ops.concat(parts, 0) if known is None else np.concatenate(parts)
+
+
+def atrous_conv2d(
+    value: Any, filters: Any, rate: Any, padding: Any, name: str | None = None
+) -> Any:
+    """The 2-D convolution with a filter whose cells are `rate` apart."""
+    rates = np.broadcast_to(rate, (2,)).tolist()
+    return convolution(value, filters, padding, dilation_rate=rates, name=name)
+
+
+def atrous_conv2d_transpose(
+    value: Any, filters: Any, output_shape: Any, rate: int, padding: str, name: str | None = None
+) -> Any:
+    """The transpose of atrous_conv2d.
+
+    Raises:
+      ValueError: channels, rate or padding do not fit.
+    """
+    with name_scope(name, "atrous_conv2d_transpose", [value, filters, output_shape]):
+        value = convert_to_tensor(value, name="value")
+        filters = convert_to_tensor(filters, name="filters")
+        if not value.shape.dims[3].is_compatible_with(filters.shape[3]):
+            raise ValueError(
+                "`value` channel count must be compatible with `filters` input channel count. "
+                f"Received: value.shape={value.shape} with channel count {value.shape[3]} and "
+                f"filters.shape={filters.shape} with input channel count {filters.shape[3]}."
+            )
+        if rate < 1:
+            raise ValueError(f"`rate` cannot be less than one. Received: rate={rate}")
+        if rate == 1:
+            return conv2d_transpose(
+                value, filters, output_shape, strides=[1, 1, 1, 1], padding=padding
+            )
+        sizes = convert_to_tensor(output_shape, name="output_shape")
+        if not sizes.shape.is_compatible_with(TensorShape([4])):
+            raise ValueError(
+                f"`output_shape` must have shape (4,). Received: output_shape={sizes.shape}"
+            )
+        if isinstance(output_shape, tuple):
+            output_shape = list(output_shape)
+        if isinstance(output_shape, (list, np.ndarray)) and not filters.shape.dims[
+            2
+        ].is_compatible_with(output_shape[3]):
+            raise ValueError(
+                "`output_shape` channel count must be compatible with `filters` output channel "
+                f"count. Received: output_shape={output_shape} with channel count "
+                f"{output_shape[3]} and filters.shape={filters.shape} with output channel count "
+                f"{filters.shape[3]}."
+            )
+        if padding == "SAME":
+            shape = _filter_shape(filters)
+            pads = []
+            for axis in (0, 1):
+                needed = shape[axis] + (shape[axis] - 1) * (rate - 1) - 1
+                pads.append((needed // 2, needed - needed // 2))
+        elif padding == "VALID":
+            pads = [(0, 0), (0, 0)]
+        else:
+            raise ValueError(
+                f"`padding` must be either 'VALID' or 'SAME'. Received: padding={padding}"
+            )
+        height = output_shape[1] + pads[0][0] + pads[0][1]
+        width = output_shape[2] + pads[1][0] + pads[1][1]
+        extra = [(rate - height % rate) % rate, (rate - width % rate) % rate]
+        value = array_ops.space_to_batch(
+            input=value, paddings=[[0, extra[0]], [0, extra[1]]], block_size=rate
+        )
+        input_sizes = [
+            rate * rate * output_shape[0],
+            (height + extra[0]) // rate,
+            (width + extra[1]) // rate,
+            output_shape[3],
+        ]
+        value = conv2d_backprop_input_op(
+            input_sizes, filters, value, strides=[1, 1, 1, 1], padding="VALID"
+        )
+        crops = [[pads[i][0], pads[i][1] + extra[i]] for i in (0, 1)]
+        return array_ops.batch_to_space(input=value, crops=crops, block_size=rate)
+
+
+# ------------------------------------------------------------------------------------ depthwise
+
+
+def depthwise_conv2d_native(
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Any:
+    """Every channel convolved with filters of its own."""
+    padding, explicit = convert_padding(padding)
+    return depthwise_conv2d_native_op(
+        input,
+        filter,
+        strides=list(strides),
+        padding=padding,
+        explicit_paddings=explicit,
+        data_format=data_format or "NHWC",
+        dilations=list(dilations),
+        name=name,
+    )
+
+
+def depthwise_conv2d_native_backprop_input(
+    input_sizes: Any,
+    filter: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Any:
+    """The gradient of depthwise_conv2d_native with respect to the input."""
+    padding, explicit = convert_padding(padding)
+    return depthwise_conv2d_native_backprop_input_op(
+        input_sizes,
+        filter,
+        out_backprop,
+        strides=list(strides),
+        padding=padding,
+        explicit_paddings=explicit,
+        data_format=data_format,
+        dilations=list(dilations),
+        name=name,
+    )
+
+
+def depthwise_conv2d_native_backprop_filter(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Any:
+    """The gradient of depthwise_conv2d_native with respect to the filter."""
+    padding, explicit = convert_padding(padding)
+    return depthwise_conv2d_native_backprop_filter_op(
+        input,
+        filter_sizes,
+        out_backprop,
+        strides=list(strides),
+        padding=padding,
+        explicit_paddings=explicit,
+        data_format=data_format,
+        dilations=list(dilations),
+        name=name,
+    )
+
+
+def depthwise_conv2d(
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: Any,
+    rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Any:
+    """Every channel convolved with filters of its own, whose cells may be `rate` apart."""
+    rate = renamed("dilations", dilations, "rate", rate)
+    with name_scope(name, "depthwise", [input, filter]) as scope:
+        input = convert_to_tensor(input, name="tensor_in")
+        filter = convert_to_tensor(filter, name="filter_in")
+        rate = [1, 1] if rate is None else rate
+        if any(r > 1 for r in rate) and any(s != 1 for s in strides):
+            warnings.warn(
+                "When dilation rate is greater than 1, then all values of strides must be 1. "
+                f"Received: `dilation rate` {rate} and `strides` {strides}",
+                stacklevel=2,
+            )
+
+        def op(x: Any, num_spatial_dims: int, converted_padding: Any) -> Any:
+            return depthwise_conv2d_native(
+                x, filter, strides, converted_padding, data_format=data_format, name=scope
+            )
+
+        return with_space_to_batch(
+            input,
+            rate,
+            padding,
+            op,
+            filter_shape=array_ops.shape(filter),
+            data_format=data_format,
+        )
+
+
+def separable_conv2d(
+    input: Any,
+    depthwise_filter: Any,
+    pointwise_filter: Any,
+    strides: Any,
+    padding: Any,
+    rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Any:
+    """A depthwise convolution, then one that mixes the channels of each cell."""
+    rate = renamed("dilations", dilations, "rate", rate)
+    with name_scope(name, "separable_conv2d", [input, depthwise_filter, pointwise_filter]) as scope:
+        input = convert_to_tensor(input, name="tensor_in")
+        depthwise_filter = convert_to_tensor(depthwise_filter, name="depthwise_filter")
+        pointwise_filter = convert_to_tensor(pointwise_filter, name="pointwise_filter")
+        shape = pointwise_filter.shape.with_rank(4)
+        shape.dims[0].assert_is_compatible_with(1)
+        shape.dims[1].assert_is_compatible_with(1)
+
+        def op(x: Any, num_spatial_dims: int, converted_padding: Any) -> Any:
+            return depthwise_conv2d_native(
+                x,
+                depthwise_filter,
+                strides,
+                converted_padding,
+                data_format=data_format,
+                name="depthwise",
+            )
+
+        depthwise = with_space_to_batch(
+            input,
+            [1, 1] if rate is None else rate,
+            padding,
+            op,
+            filter_shape=array_ops.shape(depthwise_filter),
+            data_format=data_format,
+        )
+        return conv2d(
+            depthwise,
+            pointwise_filter,
+            [1, 1, 1, 1],
+            padding="VALID",
+            data_format=data_format,
+            name=scope,
+        )
+
+
