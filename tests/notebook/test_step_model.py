@@ -74,11 +74,12 @@ def test_a_finished_step_shows_every_node_done(graph: Any) -> None:
     """All nodes of the step are in the scene, and all are done."""
     with tf.Session() as session:
         watched = Watched(session)
-        session.run(tf.add(1.0, 2.0, name="sum"))
+        x = tf.placeholder(tf.float32, [])
+        session.run(tf.add(x, 2.0, name="sum"), {x: 1.0})
         assert watched.publisher.publish()
 
     assert set(watched.states_by_name().values()) == {DONE}
-    assert watched.states_by_name().keys() >= {"sum", "sum/x", "sum/y"}
+    assert watched.states_by_name().keys() >= {"sum", "sum/y"}
     counters = watched.sink.counters[-1]
     assert (counters["phase"], counters["steps"]) == ("done", 1)
     (partition,) = counters["partitions"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client.session import BaseSession, InteractiveSession, Session
+from tfnb.client.session import BaseSession
 from tfnb.framework.graph import Graph
 from tfnb.framework.operation import Operation
 from tfnb.framework.tensor import Tensor
@@ -52,9 +52,8 @@ class Formatters:
         self._register("text/plain", Tensor, _pretty(tensor_text))
         self._register("text/html", Operation, _html(operation_rows))
         self._register("text/plain", Operation, _pretty(operation_text))
-        for kind in (Session, InteractiveSession):
-            self._register("text/html", kind, _html(session_rows))
-            self._register("text/plain", kind, _pretty(session_text))
+        self._register("text/html", BaseSession, _html(session_rows))
+        self._register("text/plain", BaseSession, _pretty(session_text))
 
     def remove(self) -> None:
         """Takes the displays off again."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 class _LastSignature(StepObserver):
     """The observer of one session."""
 
+    never_raises = True
+
     def __init__(self, owner: LastRun, events: StepEvents) -> None:
         self._owner = owner
         self._events = weakref.ref(events)

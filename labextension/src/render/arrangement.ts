@@ -16,6 +16,7 @@ export const PADDING = 12;
 export const DOT_PITCH = 9;
 const AUXILIARY_GAP = 30;
 const AUXILIARY_PITCH = 12;
+const CAPTION_HEIGHT = 18;
 const MAX_LABEL = 26;
 const LABELLED_EDGES = 45;
 const EDGE_LABEL_HEIGHT = 14;
@@ -47,7 +48,13 @@ export interface PlacedEdge {
   text: string;
 }
 
+/** A word above an auxiliary column. */
+export interface Caption extends Point {
+  text: string;
+}
+
 export interface Arrangement extends Size {
+  captions: Caption[];
   items: Map<ItemId, PlacedItem>;
   edges: PlacedEdge[];
   lanes: { lane: number; x: number; width: number }[];
@@ -85,8 +92,10 @@ export class Arranger {
     const layout = await this.layoutScope(ROOT, open);
     const items = new Map<ItemId, PlacedItem>();
     const edges: PlacedEdge[] = [];
-    this.place(layout, 0, 0, 0, open, items, edges);
+    const captions: Caption[] = [];
+    this.place(layout, 0, 0, 0, open, { items, edges, captions });
     return {
+      captions,
       width: layout.width,
       height: layout.height,
       items,
@@ -165,14 +174,15 @@ export class Arranger {
     const top = this.topOf(scope);
     const limit = Math.max(result.height, 260);
     let x = graph.items.length ? result.width + AUXILIARY_GAP : 0;
-    let y = 0;
+    const first = graph.items.length ? CAPTION_HEIGHT : 0;
+    let y = first;
     let columnWidth = 0;
     let bottom = result.height;
     for (const item of graph.auxiliary) {
       const { width, height } = sizes.get(item)!;
-      if (y > 0 && y + height > limit) {
+      if (y > first && y + height > limit) {
         x += columnWidth + AUXILIARY_PITCH;
-        y = 0;
+        y = first;
         columnWidth = 0;
       }
       auxiliary.push({ x, y: y + height / 2 });
@@ -197,10 +207,10 @@ export class Arranger {
     top: number,
     depth: number,
     open: ReadonlySet<number>,
-    items: Map<ItemId, PlacedItem>,
-    edges: PlacedEdge[],
+    into: Pick<Arrangement, "items" | "edges" | "captions">,
   ): void {
     const { scene } = this;
+    const { items, edges, captions } = into;
     const { graph, result, sizes } = layout;
     const inner = top + this.topOf(graph.scope);
     const content = graph.items.length
@@ -232,13 +242,17 @@ export class Arranger {
       if (isOpen) {
         const scope = scene.scopeOfItem(item);
         const within = this.layouts.get(scope)!;
-        this.place(within, x - width / 2, y - height / 2, depth + 1, open, items, edges);
+        this.place(within, x - width / 2, y - height / 2, depth + 1, open, into);
       }
     };
     graph.items.forEach((item, i) => {
       const { x, y } = result.centres[i]!;
       put(item, x0 + x, inner + y, false);
     });
+    if (graph.items.length && graph.auxiliary.length) {
+      const x = left + PADDING + layout.auxiliary[0]!.x;
+      captions.push({ x, y: inner + 9, text: "beside the flow" });
+    }
     graph.auxiliary.forEach((item, i) => {
       const { x, y } = layout.auxiliary[i]!;
       put(item, left + PADDING + x + sizes.get(item)!.width / 2, inner + y, true);

@@ -40,6 +40,9 @@ export class EdgePainter {
     }
     for (const [key, { path }] of this.drawn) if (!kept.has(key)) path.remove();
     this.drawn = kept;
+    for (const { x, y, text } of arrangement.captions) {
+      labels.push(svg("text", { class: "tfnb-caption", x, y }, text));
+    }
     this.labels.replaceChildren(...labels);
   }
 
@@ -95,7 +98,8 @@ export class EdgePainter {
     this.far.replaceChildren();
     if (selected === null) return near;
     const here = arrangement.items.get(selected);
-    if (here === undefined) return near;
+    // Of an open scope the edges belong to what is in it, where stubs show them.
+    if (here === undefined || here.isOpen) return near;
     const { inputs, outputs } = this.distant(selected, visible);
     const draw = (from: PlacedItem, to: PlacedItem) => {
       this.far.append(

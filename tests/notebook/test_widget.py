@@ -1,0 +1,59 @@
+"""The widget's own side: what it sends, and what is left of it where it cannot be shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import comm
+import pytest
+from comm.base_comm import BaseComm
+
+from tfnb.notebook.scene import SceneNode, build_scene
+from tfnb.notebook.views.widget import SceneWidget
+
+
+class Wire(BaseComm):
+    """A comm that keeps what is sent over it."""
+
+    sent: list[dict[str, Any]]
+
+    def publish_msg(self, msg_type: str, data: Any = None, *rest: Any, **keys: Any) -> None:
+        """Keeps a message."""
+        self.__dict__.setdefault("sent", []).append({"type": msg_type, "data": data or {}})
+
+
+@pytest.fixture
+def widget(monkeypatch: pytest.MonkeyPatch) -> SceneWidget:
+    """A widget on a wire of its own."""
+    monkeypatch.setattr(comm, "create_comm", Wire)
+    return SceneWidget(build_scene([SceneNode("scope/x", "Const")], title="g"))
+
+
+def test_states_and_counters_are_one_message(widget: SceneWidget) -> None:
+    """However much changes, a picture is one message, with its bytes as buffers."""
+    wire = widget.comm
+    wire.sent.clear()
+    widget.show(build_scene([SceneNode("y", "Neg")]), b"\x13", {"phase": "done"})
+
+    (message,) = wire.sent
+    assert set(message["data"]["state"]) == {"_counters"}
+    assert sorted(path[0] for path in message["data"]["buffer_paths"]) == ["_scene", "_states"]
+
+
+def test_states_alone_do_not_send_the_scene_again(widget: SceneWidget) -> None:
+    """The graph travels once."""
+    wire = widget.comm
+    widget.show(None, b"\x01", {"phase": "running"})
+    wire.sent.clear()
+    widget.show(None, b"\x13", {"phase": "running"})
+
+    (message,) = wire.sent
+    assert message["data"]["buffer_paths"] == [["_states"]]
+
+
+def test_whoever_cannot_show_it_gets_a_text(widget: SceneWidget) -> None:
+    """A notebook without widgets still says what the graph is."""
+    data = widget._repr_mimebundle_()[0]
+
+    assert data["text/plain"] == "g: 1 nodes, 0 edges\n└─ scope/  1 nodes\n   └─ x  Const"
+    assert "text/html" not in data
