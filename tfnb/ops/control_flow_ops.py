@@ -136,11 +136,10 @@ def merge(xp: Any, inputs: list[Any]) -> tuple[Any, Any]:
 
 @register_op(
     "RefMerge",
-    "*inputs: N * Ref(T) -> output: Ref(T), value_index: int32",
+    "inputs: Ref(N * T) -> output: Ref(T), value_index: int32",
     "T: type",
     "N: int >= 1",
     shape=_merge_shape,
-    allows_uninitialized_input=True,
     host_memory=("value_index",),
 )
 def ref_merge(xp: Any, inputs: list[Any]) -> tuple[Any, Any]:
@@ -179,7 +178,6 @@ def enter(xp: Any, data: Any) -> Any:
     "is_constant: bool = false",
     "parallel_iterations: int = 10",
     shape=unchanged_shape,
-    allows_uninitialized_input=True,
 )
 def ref_enter(xp: Any, data: Any) -> Any:
     """Hands a reference to a child frame."""
@@ -197,7 +195,6 @@ def exit(xp: Any, data: Any) -> Any:
     "data: Ref(T) -> output: Ref(T)",
     "T: type",
     shape=unchanged_shape,
-    allows_uninitialized_input=True,
 )
 def ref_exit(xp: Any, data: Any) -> Any:
     """Hands a reference to the parent frame."""
@@ -215,7 +212,6 @@ def next_iteration(xp: Any, data: Any) -> Any:
     "data: Ref(T) -> output: Ref(T)",
     "T: type",
     shape=unchanged_shape,
-    allows_uninitialized_input=True,
 )
 def ref_next_iteration(xp: Any, data: Any) -> Any:
     """Hands a reference to the next iteration of its frame."""
@@ -236,10 +232,9 @@ def ref_identity(xp: Any, input: Any) -> Any:
 
 @register_op(
     "RefSelect",
-    "index: int32, *inputs: N * Ref(T) -> output: Ref(T)",
+    "index: int32, inputs: Ref(N * T) -> output: Ref(T)",
     "T: type",
     "N: int >= 1",
-    allows_uninitialized_input=True,
     host_memory=("index",),
 )
 def ref_select(xp: Any, index: Any, inputs: list[Any]) -> Any:
