@@ -30,7 +30,7 @@ export interface Metagraph {
 }
 
 const MIN_CROWD = 12;
-const MIN_HUB_DEGREE = 12;
+const MIN_HUB_DEGREE = 8;
 
 /** The child of `scope` that holds `node`, or -1 when the node lies outside. */
 export function childHolding(scene: Scene, scope: number, node: number): ItemId {
@@ -63,7 +63,7 @@ export function metagraph(scene: Scene, scope: number, keepAll = false): Metagra
   const auxiliary: ItemId[] = [];
   const hubs = new Set<ItemId>();
   const rest = children.filter((item) => !gone.has(item));
-  const limit = Math.max(MIN_HUB_DEGREE, 2.5 * Math.sqrt(rest.length));
+  const limit = Math.max(MIN_HUB_DEGREE, 1.5 * Math.sqrt(rest.length));
   if (!keepAll) {
     for (const item of rest) {
       const { inputs, outputs } = neighbours.get(item)!;
