@@ -109,7 +109,7 @@ def _convolutions() -> None:
                 SAMPLES.append(checked(op("Conv2D", x, k, **attrs), rtol=2e-5))
     same = {"strides": [1, 1, 1, 1], "padding": "SAME"}
     big = {"strides": [1, 2, 2, 1], "padding": "SAME"}
-    SAMPLES.append(checked(sweep("half bfloat16 float double", "Conv2D", x, k, **same), atol=2e-2))
+    SAMPLES.append(checked(sweep("half bfloat16 float double", "Conv2D", x, k, **same), atol=6e-2))
     SAMPLES.append(op("Conv2D", x, k, padding="EXPLICIT", explicit_paddings=[0, 0, 1, 2, 3, 0, 0, 0], strides=[1, 1, 2, 1]))
     SAMPLES.append(op("Conv2D", x, normal(1, 1, 3, 4), **same))
     SAMPLES.append(op("Conv2D", x, normal(1, 1, 3, 4), **big))
@@ -195,7 +195,7 @@ def _pools() -> None:
     attrs = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
     y = x[:, :4].reshape(2, 2, 2, 3, 2, 3).max(axis=(2, 4))
     SAMPLES.append(op("MaxPoolGrad", x[:, :4], y, normal(2, 2, 3, 3), **attrs))
-    SAMPLES.append(sweep("half bfloat16 double int32", "MaxPoolGrad", integers(1, 4, 4, 2), np.zeros((1, 2, 2, 2)), integers(1, 2, 2, 2), **attrs))
+    SAMPLES.append(checked(sweep("half bfloat16 double int32", "MaxPoolGrad", integers(1, 4, 4, 2), np.zeros((1, 2, 2, 2)), integers(1, 2, 2, 2), **attrs), gradient=False))
     SAMPLES.append(op("MaxPoolGrad", x[:, :4], y[:, :1], normal(2, 2, 3, 3), error="shape", **attrs))
     SAMPLES.append(op("MaxPoolGradGrad", x[:, :4], y, normal(2, 4, 6, 3), **attrs))
     SAMPLES.append(op("MaxPoolGradV2", x[:, :4], y, normal(2, 2, 3, 3), [1, 2, 2, 1], [1, 2, 2, 1], padding="VALID"))

@@ -28,8 +28,13 @@ def _golden(name: str) -> Golden:
     return Golden(samples.GOLDEN / f"ops_{name}.bin")
 
 
+def answer_of(name: str, row: samples.Sample) -> dict[str, Any] | None:
+    """What TensorFlow answered to this row, or None where it was not asked yet."""
+    return _golden(name).get(row.key())
+
+
 def _answer(name: str, row: samples.Sample) -> dict[str, Any]:
-    answer = _golden(name).get(row.key())
+    answer = answer_of(name, row)
     assert answer is not None, (
         f"no stored answer for this row: run scripts/oracle/ops_samples.py {name} with TensorFlow"
     )

@@ -323,7 +323,7 @@ def sigmoid_op(xp: Any, x: Any) -> Any:
 
 @sigmoid_op.gradient
 def _(op: Any, grad: Any) -> Any:
-    return sigmoid_grad(op.outputs[0], grad)
+    return sigmoid_grad(conj(op.outputs[0]), grad)
 
 
 @register_op("SigmoidGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
@@ -438,7 +438,7 @@ def tanh(xp: Any, x: Any) -> Any:
 
 @tanh.gradient
 def _(op: Any, grad: Any) -> Any:
-    return tanh_grad(op.outputs[0], grad)
+    return tanh_grad(conj(op.outputs[0]), grad)
 
 
 @register_op("TanhGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)

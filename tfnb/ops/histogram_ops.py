@@ -79,8 +79,6 @@ def histogram_fixed_width_op(
     return xp.bincount(places, minlength=bins).astype(dtype.as_numpy_dtype)
 
 
-histogram_fixed_width_op.not_differentiable()
-
 
 def _bincount_shape(c: InferenceContext) -> TensorShape:
     c.with_rank(1, 0)
@@ -132,8 +130,6 @@ def bincount_op(xp: Any, arr: Any, size: Any, weights: Any) -> Any:
     flat_weights = weights.reshape(-1) if weights.size else None
     return _counted(xp, arr.reshape(-1), count, flat_weights, weights.dtype, False)
 
-
-bincount_op.not_differentiable()
 
 
 def _dense_bincount_shape(c: InferenceContext) -> TensorShape:
@@ -192,8 +188,6 @@ def dense_bincount(xp: Any, x: Any, size: Any, weights: Any, *, binary_output: b
     return xp.stack(rows) if rows else xp.zeros((0, count), weights.dtype)
 
 
-dense_bincount.not_differentiable()
-
 
 @register_op(
     "Bucketize",
@@ -209,8 +203,6 @@ def bucketize(xp: Any, x: Any, *, boundaries: list[float]) -> Any:
     limits = xp.asarray(np.asarray(boundaries, np.float32))
     return xp.searchsorted(limits, x, side="right").astype(np.int32)
 
-
-bucketize.not_differentiable()
 
 # ----------------------------------------------------------------------- functions of Python's side
 

@@ -86,6 +86,8 @@ from tfnb.ops.reduction_ops import reduce_mean as reduce_mean
 from tfnb.ops.reduction_ops import reduce_prod as reduce_prod
 from tfnb.ops.reduction_ops import reduce_sum as reduce_sum
 from tfnb.ops.reduction_ops import reduced_shape as reduced_shape
+from tfnb.ops.segment_ops import segment_sum as segment_sum
+from tfnb.ops.segment_ops import unsorted_segment_sum as unsorted_segment_sum
 from tfnb.ops.sequence_ops import cumprod as cumprod
 from tfnb.ops.sequence_ops import cumsum as cumsum
 from tfnb.ops.sequence_ops import range_ as range_
