@@ -13,6 +13,9 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const output = path.join(here, "..", "tfnb", "notebook", "static");
 const target = ["es2022"];
 
+/** Packages whose code went into a bundle. */
+const bundled = new Set();
+
 async function bundle(entry, plugins = []) {
   const result = await build({
     entryPoints: [path.join(here, entry)],
@@ -23,8 +26,13 @@ async function bundle(entry, plugins = []) {
     charset: "utf8",
     legalComments: "none",
     write: false,
+    metafile: true,
     plugins,
   });
+  for (const input of Object.keys(result.metafile.inputs)) {
+    const found = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
+    if (found) bundled.add(found[1]);
+  }
   return result.outputFiles[0].text;
 }
 
@@ -51,6 +59,18 @@ async function sourceHash() {
     hash.update(`${name}\0${text}\0`);
   }
   return hash.digest("hex");
+}
+
+/** The licences of what is bundled, which ask to be carried along. */
+async function licences() {
+  const texts = [];
+  for (const name of [...bundled].sort()) {
+    const folder = path.join(here, "node_modules", name);
+    const { version } = JSON.parse(await readFile(path.join(folder, "package.json"), "utf8"));
+    const licence = await readFile(path.join(folder, "LICENSE"), "utf8");
+    texts.push(`${name} ${version}\n\n${licence.trim()}\n`);
+  }
+  return texts.join("\n\n");
 }
 
 async function buildTests() {
@@ -87,5 +107,6 @@ if (process.argv.includes("--tests")) {
   await mkdir(output, { recursive: true });
   await writeFile(path.join(output, "tfnb.js"), await bundle("src/widget/index.ts", [carryWorker]));
   await writeFile(path.join(output, "tfnb.css"), await bundle("style/tfnb.css"));
+  await writeFile(path.join(output, "THIRD_PARTY_LICENSES"), await licences());
   await writeFile(path.join(output, "SOURCE_HASH"), `${await sourceHash()}\n`);
 }
