@@ -249,7 +249,7 @@ def run(sample: samples.Sample, answer: dict[str, Any]) -> None:
                 else:
                     answer["error"] = [type(error).__name__, text]
                 return
-            answer["values"] = [np.asarray(v) if comparable(v) else None for v in values]
+            answer["values"] = [as_array(v) if comparable(v) else None for v in values]
             answer["variables"] = [np.asarray(v) for v in sess.run(reads)]
 
 
@@ -287,6 +287,11 @@ def gradients(sample: samples.Sample, answer: dict[str, Any]) -> None:
                 answer["gradient_error"] = [type(error).__name__, error.message[:300]]
                 return
             answer["gradients"] = [None if d is None else np.asarray(next(values)) for d in dense]
+
+
+def as_array(value: Any) -> Any:
+    """A fetched value as an array; a string keeps the zero bytes at its end, which NumPy's do not."""
+    return np.asarray(value, object if isinstance(value, bytes) else None)
 
 
 def main(names: list[str]) -> None:

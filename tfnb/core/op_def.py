@@ -320,7 +320,19 @@ def _parse_default(op: str, kind: str, text: str) -> Any:
         return _parse_shape(text)
     if kind == "func":
         return None
+    if kind == "tensor":
+        return _parse_tensor(text)
     raise ValueError(f"Op {op}: a default for an attribute of kind {kind!r} cannot be written")
+
+
+def _parse_tensor(text: str) -> Any:
+    """A TensorProto in text form, braces around it."""
+    from google.protobuf import text_format
+
+    from tfnb.core.attr_value import TensorAttr
+    from tfnb.proto import tensor_pb2
+
+    return TensorAttr(text_format.Parse(text.strip()[1:-1], tensor_pb2.TensorProto()))
 
 
 def _parse_shape(text: str) -> TensorShape:

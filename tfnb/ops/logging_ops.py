@@ -1,17 +1,69 @@
-"""Asserting, printing, and the ops of summaries."""
+"""Asserting and printing: Assert, Print, PrintV2; ``tf.Print`` and ``tf.print``.
+
+What a kernel prints goes to Python's ``sys.stderr`` or ``sys.stdout``, so that a notebook shows it
+below its cell.
+"""
 
 from __future__ import annotations
 
-from tfnb.core.op_registry import register_op
+import collections
+import logging
+import os
+import pprint
+import random
+import sys
+import time
+from typing import TYPE_CHECKING, Any
 
-assert = register_op(
+import numpy as np
+
+from tfnb.core import dtypes, errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import (
+    SCALAR_SHAPE,
+    InferenceContext,
+    no_outputs,
+    unchanged_shape,
+)
+from tfnb.framework import nest
+from tfnb.framework.convert import is_tensor
+from tfnb.framework.sparse_tensor import SparseTensor
+from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.tensor_text import summarize as summarize_tensor
+
+if TYPE_CHECKING:
+    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.core.tensor_shape import TensorShape
+
+EXPORTS = {"tf": ["Print", "print:print_", "timestamp"]}
+
+# ------------------------------------------------------------------------------------------- Assert
+
+
+@register_op(
     "Assert",
     "condition: bool, data: T ->",
     "T: list(type) >= 1",
     "summarize: int = 3",
     stateful=True,
-)(None)
-print = register_op(
+    shape=no_outputs,
+    host_memory=("condition", "data"),
+)
+def assert_op(xp: Any, condition: Any, data: list[Any], *, summarize: int) -> None:
+    """Fails if the condition does not hold, showing the data."""
+    if condition.ndim:
+        raise errors.invalid_argument(f"In[0] should be a scalar: {shape_text(condition.shape)}")
+    if not condition:
+        shown = " ".join(f"[{summarize_tensor(value, summarize)}]" for value in data)
+        raise errors.invalid_argument(f"assertion failed: {shown}")
+
+
+assert_op.not_differentiable()
+
+# -------------------------------------------------------------------------------------------- Print
+
+
+@register_op(
     "Print",
     "input: T, data: U -> output: T",
     "T: type",
@@ -20,51 +72,210 @@ print = register_op(
     "first_n: int = -1",
     "summarize: int = 3",
     stateful=True,
-)(None)
-print_v2 = register_op(
+    shape=unchanged_shape,
+    host_memory=("data",),
+)
+def print_op(
+    ctx: OpKernelContext,
+    input: Any,
+    data: list[Any],
+    *,
+    message: str,
+    first_n: int,
+    summarize: int,
+) -> Any:
+    """Passes its input on and prints the data, the first ``first_n`` times."""
+    if first_n >= 0:
+        count = ctx.kernel_state.get("count", 0)
+        if count >= first_n:
+            return input
+        ctx.kernel_state["count"] = count + 1
+    shown = "".join(f"[{summarize_tensor(value, summarize)}]" for value in data)
+    sys.stderr.write(f"{message}{shown}\n")
+    return input
+
+
+@print_op.gradient
+def _(op: Any, *grads: Any) -> Any:
+    return [*grads, *[None] * (len(op.inputs) - 1)]
+
+
+def _scalar_input(c: InferenceContext) -> list[TensorShape]:
+    c.with_rank(0, 0)
+    return []
+
+
+_LOG_LEVELS = {
+    "log(info)": logging.INFO,
+    "log(warning)": logging.WARNING,
+    "log(error)": logging.ERROR,
+}
+
+
+@register_op(
     "PrintV2",
     "input: string ->",
     "output_stream: string = 'stderr'",
-    "end: string = '\n'",
+    "end: string = '\\n'",
     stateful=True,
-)(None)
-tensor_summary_v2 = register_op(
-    "TensorSummaryV2",
-    "tag: string, tensor: T, serialized_summary_metadata: string -> summary: string",
-    "T: type",
-)(None)
-tensor_summary = register_op(
-    "TensorSummary",
-    "tensor: T -> summary: string",
-    "T: type",
-    "description: string = ''",
-    "labels: list(string) = []",
-    "display_name: string = ''",
-)(None)
-scalar_summary = register_op("ScalarSummary", "tags: string, values: T -> summary: string", "T: realnumbertype")(None)
-histogram_summary = register_op(
-    "HistogramSummary",
-    "tag: string, values: T -> summary: string",
-    "T: realnumbertype = DT_FLOAT",
-)(None)
-image_summary = register_op(
-    "ImageSummary",
-    "tag: string, tensor: T -> summary: string",
-    "max_images: int >= 1 = 3",
-    "T: {uint8, float, half, double} = DT_FLOAT",
-    "bad_color: tensor = tensor uint8 08041204120208043a06ff010000ff01",
-)(None)
-audio_summary_v2 = register_op(
-    "AudioSummaryV2",
-    "tag: string, tensor: float, sample_rate: float -> summary: string",
-    "max_outputs: int >= 1 = 3",
-)(None)
-audio_summary = register_op(
-    "AudioSummary",
-    "tag: string, tensor: float -> summary: string",
-    "sample_rate: float",
-    "max_outputs: int >= 1 = 3",
-    deprecated=(15, ""),
-)(None)
-merge_summary = register_op("MergeSummary", "inputs: N * string -> summary: string", "N: int >= 1")(None)
-timestamp = register_op("Timestamp", "-> ts: double", stateful=True)(None)
+    shape=_scalar_input,
+    host_memory=("input",),
+)
+def print_v2(xp: Any, input: Any, *, output_stream: str, end: str) -> None:
+    """Writes a string to a stream, to the log, or to a file (``file://...``)."""
+    if input.ndim:
+        raise errors.invalid_argument("Input is expected to be scalar, but got {}")
+    text = input.item().decode("utf-8", "replace") + end
+    if output_stream == "stderr":
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    elif output_stream == "stdout":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    elif output_stream in _LOG_LEVELS:
+        logging.getLogger("tfnb").log(_LOG_LEVELS[output_stream], "%s", text.removesuffix("\n"))
+    elif output_stream.startswith("file://"):
+        with open(output_stream.removeprefix("file://"), "ab") as file:
+            file.write(input.item() + end.encode())
+    else:
+        raise errors.invalid_argument(
+            f"Unknown output stream: {output_stream}, valid streams are: log(info), log(warning), "
+            "log(error), stderr, stdout, file://<filepath>"
+        )
+
+
+print_v2.not_differentiable()
+
+
+@register_op(
+    "Timestamp",
+    "-> ts: double",
+    stateful=True,
+    shape=lambda c: SCALAR_SHAPE,
+    host_memory=("ts",),
+)
+def timestamp(xp: Any) -> Any:
+    """Seconds since the epoch, when the op runs."""
+    return np.float64(time.time())
+
+
+timestamp.not_differentiable()
+
+# --------------------------------------------------------------------------------- public functions
+
+
+def Print(
+    input_: Any,
+    data: Any,
+    message: str | None = None,
+    first_n: int | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """A tensor equal to ``input_``; computing it prints the data."""
+    return print_op(input_, data, message, first_n, summarize, name=name)
+
+
+def print_(*inputs: Any, **kwargs: Any) -> Any:
+    """An operation that prints tensors and other objects, like Python's ``print``.
+
+    Args:
+      *inputs: what to print; tensors may stand inside lists, tuples and dicts.
+      **kwargs: ``output_stream`` (``sys.stderr``, ``sys.stdout``, a logging function or level, or
+        ``"file://..."``), ``summarize`` (elements at each end of a dimension, 3), ``sep``, ``end``
+        and ``name``.
+
+    Raises:
+      ValueError: an unknown keyword or stream.
+    """
+    output_stream = kwargs.pop("output_stream", sys.stderr)
+    name = kwargs.pop("name", None)
+    summarize = kwargs.pop("summarize", 3)
+    sep = kwargs.pop("sep", " ")
+    end = kwargs.pop("end", os.linesep)
+    if kwargs:
+        raise ValueError(f"Unrecognized keyword arguments for tf.print: {kwargs}")
+    stream = _stream_name(output_stream)
+    first: Any = inputs[0] if len(inputs) == 1 else None
+    if (
+        is_tensor(first)
+        and not isinstance(first, SparseTensor)
+        and first.shape.ndims == 0
+        and first.dtype == dtypes.string
+    ):
+        text = first
+    else:
+        text = _formatted(inputs, sep, summarize, f"{name}_format" if name else None)
+    return print_v2(text, output_stream=stream, name=name, end=end)
+
+
+def _stream_name(stream: Any) -> str:
+    if isinstance(stream, str) and stream.startswith("file://"):
+        return stream
+    if stream is sys.stdout:
+        return "stdout"
+    if stream is sys.stderr:
+        return "stderr"
+    # A function of a logging module or a level.
+    word = getattr(stream, "__name__", None)
+    if isinstance(stream, int):
+        word = {v: k for k, v in _LOG_LEVELS.items()}.get(stream, "")
+        word = word.removeprefix("log(").removesuffix(")")
+    word = {"warn": "warning"}.get(str(word), word)
+    if f"log({word})" not in _LOG_LEVELS:
+        raise ValueError(
+            f"Unsupported output stream, logging level, or file.{stream}. Supported streams are "
+            "sys.stdout, sys.stderr, tf.logging.info, tf.logging.warning, tf.logging.error. File "
+            "needs to be in the form of 'file://<filepath>'."
+        )
+    return f"log({word})"
+
+
+def _formatted(inputs: tuple[Any, ...], sep: str, summarize: int, name: str | None) -> Any:
+    """The text of the inputs as a string tensor."""
+    from tfnb.ops.string_ops import string_format
+
+    ordered = [
+        collections.OrderedDict(sorted(value.items()))
+        if isinstance(value, collections.OrderedDict)
+        else value
+        for value in inputs
+    ]
+    without_tensors = nest.map_structure(lambda x: "" if is_tensor(x) else x, ordered)
+    placeholder = _unused_placeholder(" ".join(pprint.pformat(x) for x in without_tensors))
+    tensors: list[Any] = []
+    templates = []
+    for value in inputs:
+        marked: list[Any] = []
+        for one in nest.flatten(value):
+            if isinstance(one, SparseTensor):
+                tensors += [one.indices, one.values, one.dense_shape]
+                marked.append(
+                    f"SparseTensor(indices={placeholder}, values={placeholder}, "
+                    f"shape={placeholder})"
+                )
+            elif is_tensor(one):
+                tensors.append(one)
+                marked.append(placeholder)
+            else:
+                marked.append(one)
+        if isinstance(value, str):
+            templates.append(value)
+        else:
+            templates.append(pprint.pformat(nest.pack_sequence_as(value, marked)))
+    template = sep.join(templates).replace(f"'{placeholder}'", placeholder)
+    return string_format(
+        inputs=tensors,
+        template=template,
+        placeholder=placeholder,
+        summarize=summarize,
+        name=name,
+    )
+
+
+def _unused_placeholder(text: str) -> str:
+    placeholder = "{}"
+    digits = random.Random(5)
+    while placeholder in text:
+        placeholder += str(digits.randint(0, 9))
+    return placeholder
