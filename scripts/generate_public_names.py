@@ -9,10 +9,12 @@ Names come from the ``EXPORTS`` of the modules in framework and ops, ops from th
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
 import re
 import sys
 import textwrap
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -99,29 +101,71 @@ def stub_texts(names: Origins) -> dict[Path, str]:
 
 
 def stub(title: str, origins: dict[str, tuple[str, str]]) -> str:
-    """One stub: every name imported from where it is."""
-    lines = []
+    """One stub: every name imported from where it is, laid out as ruff would."""
+    imports, plain = [], []
     for name, (module, local) in origins.items():
         if not module:
             if "." not in local and local != "raw_ops":
-                lines.append(f"from tfnb.client.public import {local} as {name}")
+                imports.append(import_line("tfnb.client.public", local, name))
         elif not local:
             package, _, leaf = module.rpartition(".")
-            lines.append(f"from {package} import {leaf} as {name}")
+            imports.append(import_line(package, leaf, name))
+        elif local in explicit_names(module):
+            imports.append(import_line(module, local, name))
         else:
-            lines.append(f"from {module} import {local} as {name}")
-    head = [f"# The names of {title}; {BY}.", "# ruff: noqa"]
+            plain.append(f"{name}: Any")
     if title == "tfnb":
-        head += ["from typing import Any"]
-        lines += [
-            "raw_ops: Any",
-            "v1: Any",
-            "__version__: str",
-            "newaxis: None",
-            "def load_ipython_extension(ipython: Any) -> None: ...",
-            "def unload_ipython_extension(ipython: Any) -> None: ...",
-        ]
-    return "\n".join([*head, *sorted(lines), ""])
+        plain += ["__version__: str", "newaxis: None", "raw_ops: Any"]
+    lines = [f"# The names of {title}; {BY}.", "# ruff: noqa"]
+    if plain:
+        lines += ["from typing import Any", ""]
+    lines += sorted(imports)
+    if plain:
+        lines += ["", *sorted(plain)]
+    if title == "tfnb":
+        lines += ["", *FUNCTIONS_OF_PACKAGE]
+    return "\n".join([*lines, ""])
+
+
+FUNCTIONS_OF_PACKAGE = (
+    "def load_ipython_extension(ipython: Any) -> None: ...",
+    "def unload_ipython_extension(ipython: Any) -> None: ...",
+)
+
+
+def import_line(module: str, local: str, name: str) -> str:
+    """An import that hands the name on."""
+    one_line = f"from {module} import {local} as {name}"
+    if len(one_line) <= 100:
+        return one_line
+    return f"from {module} import (\n    {local} as {name},\n)"
+
+
+@cache
+def explicit_names(module: str) -> set[str]:
+    """What a type checker lets others import from a module: defined there, or handed on."""
+    path = ROOT.joinpath(*module.split("."))
+    for candidate in (path.with_suffix(".pyi"), path.with_suffix(".py"), path / "__init__.py"):
+        if candidate.exists():
+            return defined_names(ast.parse(candidate.read_text()).body)
+    return set()
+
+
+def defined_names(body: list[ast.stmt]) -> set[str]:
+    """The names that statements define."""
+    names: set[str] = set()
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names.update(n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            names.update(a.name for a in node.names if a.asname == a.name)
+        elif isinstance(node, ast.If | ast.Try):
+            names |= defined_names(node.body) | defined_names(node.orelse)
+    return names
 
 
 def main() -> int:

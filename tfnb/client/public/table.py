@@ -2,6 +2,536 @@
 
 from __future__ import annotations
 
-TABLE: dict[str, dict[str, str]] = {}
+TABLE: dict[str, dict[str, str]] = {
+    "tfnb.framework.collections": {
+        "tf": "GraphKeys",
+    },
+    "tfnb.framework.constant_value": {
+        "tf": "get_static_value:constant_value",
+    },
+    "tfnb.framework.convert": {
+        "tf": "convert_to_tensor register_tensor_conversion_function is_tensor",
+    },
+    "tfnb.framework.default_graph": {
+        "tf": "get_default_graph reset_default_graph",
+    },
+    "tfnb.framework.gradient_registry": {
+        "tf": "RegisterGradient no_gradient NoGradient NotDifferentiable",
+    },
+    "tfnb.framework.graph": {
+        "tf": "Graph",
+    },
+    "tfnb.framework.graph_util": {
+        "graph_util": (
+            "extract_sub_graph tensor_shape_from_node_def_name must_run_on_cpu "
+            "remove_training_nodes"
+        ),
+    },
+    "tfnb.framework.importer": {
+        "graph_util": "import_graph_def",
+        "tf": "import_graph_def",
+    },
+    "tfnb.framework.indexed_slices": {
+        "tf": "IndexedSlices convert_to_tensor_or_indexed_slices",
+    },
+    "tfnb.framework.nest": {
+        "nest": "assert_same_structure flatten is_nested map_structure pack_sequence_as",
+    },
+    "tfnb.framework.operation": {
+        "tf": "Operation",
+    },
+    "tfnb.framework.random_seed": {
+        "random": "get_seed set_random_seed",
+        "tf": "get_seed set_random_seed",
+    },
+    "tfnb.framework.scopes": {
+        "tf": (
+            "name_scope op_scope device control_dependencies colocate_with container "
+            "add_to_collection add_to_collections get_collection get_collection_ref"
+        ),
+    },
+    "tfnb.framework.sparse_tensor": {
+        "sparse": "SparseTensor",
+        "tf": "SparseTensor SparseTensorValue convert_to_tensor_or_sparse_tensor",
+    },
+    "tfnb.framework.tensor": {
+        "tf": "Tensor",
+    },
+    "tfnb.ops.activation_ops": {
+        "math": "softplus softsign",
+        "nn": "crelu elu leaky_relu relu relu6 selu silu softplus softsign swish:silu",
+    },
+    "tfnb.ops.bias_ops": {
+        "nn": "bias_add",
+    },
+    "tfnb.ops.cast_ops": {
+        "dtypes": "cast",
+        "tf": "cast to_bfloat16 to_complex128 to_complex64 to_double to_float to_int32 to_int64",
+    },
+    "tfnb.ops.clip_ops": {
+        "dtypes": "saturate_cast",
+        "linalg": "global_norm",
+        "tf": (
+            "clip_by_value clip_by_norm clip_by_global_norm clip_by_average_norm global_norm "
+            "saturate_cast"
+        ),
+    },
+    "tfnb.ops.complex_ops": {
+        "dtypes": "complex:complex_",
+        "math": "real imag angle",
+        "tf": "complex:complex_ real imag angle",
+    },
+    "tfnb.ops.concat_ops": {
+        "tf": "stack unstack parallel_stack concat split tile",
+    },
+    "tfnb.ops.cond": {
+        "tf": "cond case switch_case",
+    },
+    "tfnb.ops.constant_ops": {
+        "tf": (
+            "constant placeholder placeholder_with_default zeros ones zeros_like ones_like fill "
+            "guarantee_const"
+        ),
+    },
+    "tfnb.ops.control_flow": {
+        "tf": "group tuple:tuple_",
+    },
+    "tfnb.ops.control_flow_assert": {
+        "debugging": "Assert:assert_",
+        "tf": "Assert:assert_",
+    },
+    "tfnb.ops.control_flow_ops": {
+        "tf": "no_op",
+    },
+    "tfnb.ops.convolution": {
+        "nn": (
+            "atrous_conv2d atrous_conv2d_transpose conv1d conv1d_transpose conv2d "
+            "conv2d_backprop_filter conv2d_backprop_input conv2d_transpose conv3d "
+            "conv3d_backprop_filter:conv3d_backprop_filter_v2 "
+            "conv3d_backprop_filter_v2:conv3d_backprop_filter_v2 conv3d_transpose conv_transpose "
+            "convolution depthwise_conv2d "
+            "depthwise_conv2d_backprop_filter:depthwise_conv2d_native_backprop_filter "
+            "depthwise_conv2d_backprop_input:depthwise_conv2d_native_backprop_input "
+            "depthwise_conv2d_native depthwise_conv2d_native_backprop_filter "
+            "depthwise_conv2d_native_backprop_input separable_conv2d with_space_to_batch"
+        ),
+    },
+    "tfnb.ops.cross_entropy_ops": {
+        "nn": (
+            "log_poisson_loss sigmoid_cross_entropy_with_logits softmax_cross_entropy_with_logits "
+            "softmax_cross_entropy_with_logits_v2 sparse_softmax_cross_entropy_with_logits "
+            "weighted_cross_entropy_with_logits"
+        ),
+    },
+    "tfnb.ops.custom_gradient": {
+        "tf": "custom_gradient grad_pass_through",
+    },
+    "tfnb.ops.cwise_binary_ops": {
+        "bitwise": "bitwise_and bitwise_or bitwise_xor left_shift right_shift",
+        "math": (
+            "atan2 greater greater_equal less less_equal logical_and logical_or maximum minimum "
+            "squared_difference floormod:floor_mod mod:floor_mod xdivy:xdivy_op "
+            "nextafter:next_after"
+        ),
+        "tf": (
+            "atan2 greater greater_equal less less_equal logical_and logical_or maximum minimum "
+            "squared_difference truncatediv:truncate_div truncatemod:truncate_mod realdiv:real_div "
+            "floor_div floormod:floor_mod mod:floor_mod"
+        ),
+    },
+    "tfnb.ops.cwise_unary_ops": {
+        "bitwise": "invert",
+        "debugging": "is_finite is_inf is_nan",
+        "math": (
+            "acosh asin asinh atan atanh cos cosh expm1 is_finite is_inf is_nan log log1p rint sin "
+            "sinh square tan tanh reciprocal negative:neg conj"
+        ),
+        "nn": "tanh",
+        "tf": (
+            "acosh asin asinh atan atanh cos cosh expm1 is_finite is_inf is_nan log log1p rint sin "
+            "sinh square tan tanh reciprocal negative:neg conj"
+        ),
+    },
+    "tfnb.ops.data_flow_ops": {
+        "tf": "dynamic_partition dynamic_stitch",
+    },
+    "tfnb.ops.gather_ops": {
+        "manip": "gather_nd scatter_nd",
+        "tf": (
+            "gather gather_nd batch_gather scatter_nd "
+            "tensor_scatter_update:tensor_scatter_nd_update tensor_scatter_nd_update "
+            "tensor_scatter_add:tensor_scatter_nd_add tensor_scatter_nd_add "
+            "tensor_scatter_sub:tensor_scatter_nd_sub tensor_scatter_nd_sub tensor_scatter_nd_min "
+            "tensor_scatter_nd_max one_hot where where_v2 boolean_mask searchsorted"
+        ),
+    },
+    "tfnb.ops.gradients": {
+        "tf": "AggregationMethod UnconnectedGradients gradients hessians",
+    },
+    "tfnb.ops.histogram_ops": {
+        "math": "bincount",
+        "tf": "bincount histogram_fixed_width histogram_fixed_width_bins",
+    },
+    "tfnb.ops.identity_ops": {
+        "raw_ops": "",
+        "tf": "identity identity_n stop_gradient bitcast",
+    },
+    "tfnb.ops.io_ops": {
+        "io": "read_file write_file matching_files",
+        "tf": "read_file write_file matching_files",
+    },
+    "tfnb.ops.logging_ops": {
+        "tf": "Print print:print_ timestamp",
+    },
+    "tfnb.ops.math_ops": {
+        "linalg": "tensordot trace",
+        "math": (
+            "abs accumulate_n acos add add_n ceil divide divide_no_nan:div_no_nan equal exp floor "
+            "floordiv log_sigmoid logical_not logical_xor multiply multiply_no_nan not_equal "
+            "polyval pow reciprocal_no_nan round rsqrt scalar_mul sigmoid sign sqrt subtract "
+            "truediv xdivy xlog1py xlogy"
+        ),
+        "nn": "sigmoid",
+        "tf": (
+            "abs accumulate_n acos add add_n ceil div div_no_nan divide equal exp floor floordiv "
+            "log_sigmoid logical_not logical_xor multiply not_equal pow round rsqrt scalar_mul "
+            "sigmoid sign sqrt subtract tensordot trace truediv"
+        ),
+    },
+    "tfnb.ops.matmul_ops": {
+        "linalg": "matmul",
+        "tf": "matmul sparse_matmul:sparse_mat_mul",
+    },
+    "tfnb.ops.nn_ops": {
+        "linalg": "l2_normalize",
+        "math": "l2_normalize zero_fraction",
+        "nn": (
+            "batch_norm_with_global_normalization batch_normalization dropout fused_batch_norm "
+            "l2_normalize moments normalize_moments relu_layer sufficient_statistics "
+            "weighted_moments xw_plus_b zero_fraction"
+        ),
+    },
+    "tfnb.ops.normalization_ops": {
+        "nn": "l2_loss local_response_normalization:lrn lrn",
+    },
+    "tfnb.ops.pad_ops": {
+        "tf": "pad",
+    },
+    "tfnb.ops.pooling": {
+        "nn": (
+            "avg_pool avg_pool1d avg_pool2d:avg_pool avg_pool3d avg_pool_v2 max_pool max_pool1d "
+            "max_pool2d max_pool3d max_pool_v2 max_pool_with_argmax pool"
+        ),
+    },
+    "tfnb.ops.random_ops": {
+        "random": (
+            "categorical gamma:random_gamma multinomial normal:random_normal "
+            "poisson:random_poisson shuffle:random_shuffle truncated_normal uniform:random_uniform"
+        ),
+        "tf": (
+            "multinomial random_gamma random_normal random_poisson random_shuffle random_uniform "
+            "truncated_normal"
+        ),
+    },
+    "tfnb.ops.reduction_ops": {
+        "math": (
+            "reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod "
+            "reduce_sum reduce_euclidean_norm reduce_std reduce_variance count_nonzero argmax "
+            "argmin"
+        ),
+        "tf": (
+            "reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod "
+            "reduce_sum count_nonzero argmax argmin arg_max arg_min"
+        ),
+    },
+    "tfnb.ops.resource_variables_toggle": {
+        "tf": "enable_resource_variables disable_resource_variables resource_variables_enabled",
+    },
+    "tfnb.ops.segment_ops": {
+        "math": (
+            "segment_max segment_mean segment_min segment_prod segment_sum unsorted_segment_max "
+            "unsorted_segment_mean unsorted_segment_min unsorted_segment_prod "
+            "unsorted_segment_sqrt_n unsorted_segment_sum"
+        ),
+        "sparse": (
+            "segment_mean:sparse_segment_mean segment_sqrt_n:sparse_segment_sqrt_n "
+            "segment_sum:sparse_segment_sum"
+        ),
+        "tf": (
+            "segment_max segment_mean segment_min segment_prod segment_sum sparse_segment_mean "
+            "sparse_segment_sqrt_n sparse_segment_sum unsorted_segment_max unsorted_segment_mean "
+            "unsorted_segment_min unsorted_segment_prod unsorted_segment_sqrt_n "
+            "unsorted_segment_sum"
+        ),
+    },
+    "tfnb.ops.sequence_ops": {
+        "linalg": "cross",
+        "math": "cumsum cumprod cumulative_logsumexp",
+        "tf": "range:range_ lin_space:linspace linspace cumsum cumprod cross",
+    },
+    "tfnb.ops.session_ops": {
+        "tf": "get_session_handle get_session_tensor delete_session_tensor",
+    },
+    "tfnb.ops.shape_ops": {
+        "tf": (
+            "shape shape_n size rank reshape expand_dims squeeze ensure_shape broadcast_to "
+            "broadcast_static_shape broadcast_dynamic_shape"
+        ),
+    },
+    "tfnb.ops.slice_ops": {
+        "tf": "slice strided_slice",
+    },
+    "tfnb.ops.softmax_ops": {
+        "math": "log_softmax softmax",
+        "nn": "log_softmax softmax",
+    },
+    "tfnb.ops.space_ops": {
+        "manip": "batch_to_space_nd space_to_batch_nd",
+        "nn": "depth_to_space space_to_depth space_to_batch batch_to_space",
+        "tf": (
+            "depth_to_space space_to_depth space_to_batch space_to_batch_nd batch_to_space "
+            "batch_to_space_nd required_space_to_batch_paddings"
+        ),
+    },
+    "tfnb.ops.special_math_ops": {
+        "math": (
+            "betainc digamma erf erfc erfcinv erfinv igamma igammac lbeta lgamma ndtri polygamma "
+            "zeta"
+        ),
+        "tf": "betainc digamma erf erfc igamma igammac lbeta lgamma polygamma zeta",
+    },
+    "tfnb.ops.state_ops": {
+        "tf": (
+            "assign assign_add assign_sub count_up_to scatter_update scatter_add scatter_sub "
+            "scatter_mul scatter_div scatter_min scatter_max scatter_nd_update scatter_nd_add "
+            "scatter_nd_sub batch_scatter_update is_variable_initialized"
+        ),
+    },
+    "tfnb.ops.stateless_random_ops": {
+        "random": (
+            "Algorithm fold_in split stateless_binomial stateless_categorical stateless_gamma "
+            "stateless_multinomial stateless_normal stateless_parameterized_truncated_normal "
+            "stateless_poisson stateless_truncated_normal stateless_uniform"
+        ),
+        "random.experimental": (
+            "Algorithm stateless_fold_in:fold_in stateless_shuffle stateless_split:split"
+        ),
+    },
+    "tfnb.ops.summary_ops": {
+        "summary": (
+            "audio get_summary_description histogram image merge merge_all scalar tensor_summary "
+            "text"
+        ),
+    },
+    "tfnb.ops.tensor_array": {
+        "tf": "TensorArray",
+    },
+    "tfnb.ops.top_k_ops": {
+        "math": "in_top_k top_k",
+        "nn": "in_top_k top_k",
+    },
+    "tfnb.ops.transpose_ops": {
+        "linalg": "matrix_transpose transpose:matrix_transpose",
+        "manip": "reverse roll",
+        "math": "invert_permutation",
+        "tf": (
+            "transpose matrix_transpose invert_permutation reverse reverse_v2:reverse "
+            "reverse_sequence roll"
+        ),
+    },
+    "tfnb.ops.unique_ops": {
+        "tf": "unique:unique_v1 unique_with_counts:unique_with_counts_v1 setdiff1d",
+    },
+    "tfnb.ops.variables": {
+        "tf": (
+            "Variable VariableV1:Variable VariableAggregation VariableSynchronization "
+            "variable_creator_scope variable_creator_scope_v1:variable_creator_scope "
+            "global_variables all_variables local_variables model_variables trainable_variables "
+            "moving_average_variables variables_initializer initialize_variables "
+            "global_variables_initializer initialize_all_variables local_variables_initializer "
+            "initialize_local_variables assert_variables_initialized "
+            "report_uninitialized_variables"
+        ),
+    },
+    "tfnb.ops.while_loop": {
+        "tf": "while_loop",
+    },
+}
 
-OPS: dict[str, str] = {}
+OPS: dict[str, str] = {
+    "tfnb.ops.activation_ops": (
+        "Elu EluGrad LeakyRelu LeakyReluGrad Relu Relu6 Relu6Grad ReluGrad Selu SeluGrad Softplus "
+        "SoftplusGrad Softsign SoftsignGrad"
+    ),
+    "tfnb.ops.all_ops": (
+        "ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam "
+        "ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent "
+        "ApplyMomentum ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent "
+        "ApplyRMSProp ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad "
+        "ResourceApplyAdagradDA ResourceApplyAdagradV2 ResourceApplyAdam "
+        "ResourceApplyAdamWithAmsgrad ResourceApplyAddSign ResourceApplyCenteredRMSProp "
+        "ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyGradientDescent "
+        "ResourceApplyKerasMomentum ResourceApplyMomentum ResourceApplyPowerSign "
+        "ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent ResourceApplyRMSProp "
+        "ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin "
+        "ResourceScatterMul ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin "
+        "ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub ResourceScatterUpdate "
+        "ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA "
+        "ResourceSparseApplyAdagradV2 ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl "
+        "ResourceSparseApplyFtrlV2 ResourceSparseApplyKerasMomentum ResourceSparseApplyMomentum "
+        "ResourceSparseApplyProximalAdagrad ResourceSparseApplyProximalGradientDescent "
+        "ResourceSparseApplyRMSProp ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul "
+        "ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate ScatterSub "
+        "ScatterUpdate SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradDA "
+        "SparseApplyAdagradV2 SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 "
+        "SparseApplyMomentum SparseApplyProximalAdagrad SparseApplyProximalGradientDescent "
+        "SparseApplyRMSProp SparseSegmentMeanGrad SparseSegmentMeanGradV2 SparseSegmentSqrtNGrad "
+        "SparseSegmentSqrtNGradV2 SparseSegmentSumGrad SparseSegmentSumGradV2"
+    ),
+    "tfnb.ops.bias_ops": "BiasAdd BiasAddGrad BiasAddV1",
+    "tfnb.ops.cast_ops": "Cast",
+    "tfnb.ops.clip_ops": "ClipByValue",
+    "tfnb.ops.complex_ops": "Angle Complex ComplexAbs Imag Real",
+    "tfnb.ops.concat_ops": (
+        "Concat ConcatOffset ConcatV2 Pack ParallelConcat Split SplitV Tile TileGrad Unpack"
+    ),
+    "tfnb.ops.constant_ops": (
+        "Const Empty Fill GuaranteeConst HostConst ImmutableConst OnesLike Placeholder "
+        "PlaceholderV2 PlaceholderWithDefault ZerosLike"
+    ),
+    "tfnb.ops.control_flow_ops": (
+        "Abort ControlTrigger Enter Exit LoopCond Merge NextIteration NoOp RefEnter RefExit "
+        "RefIdentity RefMerge RefNextIteration RefSelect RefSwitch Switch _SwitchN"
+    ),
+    "tfnb.ops.conv_ops": (
+        "Conv2D Conv2DBackpropFilter Conv2DBackpropInput Conv3D Conv3DBackpropFilterV2 "
+        "Conv3DBackpropInputV2 DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter "
+        "DepthwiseConv2dNativeBackpropInput"
+    ),
+    "tfnb.ops.cross_entropy_ops": (
+        "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits"
+    ),
+    "tfnb.ops.cwise_binary_ops": (
+        "AccumulateNV2 Add AddN AddV2 ApproximateEqual Atan2 BitwiseAnd BitwiseOr BitwiseXor Div "
+        "DivNoNan Equal FloorDiv FloorMod Greater GreaterEqual LeftShift Less LessEqual LogicalAnd "
+        "LogicalOr Maximum Minimum Mod Mul MulNoNan NextAfter NotEqual Pow RealDiv RightShift "
+        "Select SelectV2 SquaredDifference Sub TruncateDiv TruncateMod Xdivy Xlog1py Xlogy"
+    ),
+    "tfnb.ops.cwise_unary_ops": (
+        "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Conj Cos Cosh Exp Expm1 Floor Inv InvGrad "
+        "Invert IsFinite IsInf IsNan Log Log1p LogicalNot Neg PopulationCount Reciprocal "
+        "ReciprocalGrad Rint Round Rsqrt RsqrtGrad Sigmoid SigmoidGrad Sign Sin Sinh Sqrt SqrtGrad "
+        "Square Tan Tanh TanhGrad"
+    ),
+    "tfnb.ops.data_flow_ops": "DynamicPartition DynamicStitch ParallelDynamicStitch",
+    "tfnb.ops.function_ops": "_Arg _DeviceArg _DeviceRetval _Retval",
+    "tfnb.ops.functional_ops": (
+        "Case DeviceIndex FakeParam For If PartitionedCall StatefulPartitionedCall StatelessCase "
+        "StatelessIf StatelessWhile SymbolicGradient ToBool While _If _While"
+    ),
+    "tfnb.ops.gather_ops": (
+        "Gather GatherNd GatherV2 LowerBound OneHot ScatterNd ScatterNdNonAliasingAdd "
+        "TensorScatterAdd TensorScatterMax TensorScatterMin TensorScatterSub TensorScatterUpdate "
+        "UpperBound Where"
+    ),
+    "tfnb.ops.histogram_ops": "Bincount Bucketize DenseBincount HistogramFixedWidth",
+    "tfnb.ops.identity_ops": (
+        "Bitcast DeepCopy Identity IdentityN PreventGradient Snapshot StopGradient"
+    ),
+    "tfnb.ops.io_ops": (
+        "MatchingFiles MergeV2Checkpoints ReadFile RestoreV2 SaveV2 ShardedFilename "
+        "ShardedFilespec WriteFile"
+    ),
+    "tfnb.ops.logging_ops": "Assert Print PrintV2 Timestamp",
+    "tfnb.ops.matmul_ops": "BatchMatMul BatchMatMulV2 BatchMatMulV3 MatMul SparseMatMul",
+    "tfnb.ops.normalization_ops": (
+        "BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad FusedBatchNorm "
+        "FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormV2 "
+        "FusedBatchNormV3 L2Loss LRN LRNGrad"
+    ),
+    "tfnb.ops.pad_ops": "MirrorPad MirrorPadGrad Pad PadV2",
+    "tfnb.ops.parsing_ops": (
+        "DecodeCSV DecodeCompressed DecodeJSONExample DecodePaddedRaw DecodeRaw ParseExample "
+        "ParseExampleV2 ParseSequenceExample ParseSequenceExampleV2 ParseSingleExample "
+        "ParseSingleSequenceExample ParseTensor SerializeTensor StringToNumber"
+    ),
+    "tfnb.ops.pooling_ops": (
+        "AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad MaxPool MaxPool3D MaxPool3DGrad "
+        "MaxPool3DGradGrad MaxPoolGrad MaxPoolGradGrad MaxPoolGradGradV2 MaxPoolGradGradWithArgmax "
+        "MaxPoolGradV2 MaxPoolGradWithArgmax MaxPoolV2 MaxPoolWithArgmax"
+    ),
+    "tfnb.ops.random_ops": (
+        "Multinomial ParameterizedTruncatedNormal RandomGamma RandomPoisson RandomPoissonV2 "
+        "RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal"
+    ),
+    "tfnb.ops.reduction_ops": "All Any ArgMax ArgMin EuclideanNorm Max Mean Min Prod Sum",
+    "tfnb.ops.resource_variable_ops": (
+        "AssignAddVariableOp AssignSubVariableOp AssignVariableOp DestroyResourceOp "
+        "DisableCopyOnRead ReadVariableOp ResourceCountUpTo ResourceGather ResourceGatherNd "
+        "VarHandleOp VarIsInitializedOp VariableShape _ReadVariablesOp _VarHandlesOp"
+    ),
+    "tfnb.ops.segment_ops": (
+        "SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum SparseSegmentMean "
+        "SparseSegmentMeanWithNumSegments SparseSegmentSqrtN SparseSegmentSqrtNWithNumSegments "
+        "SparseSegmentSum SparseSegmentSumWithNumSegments UnsortedSegmentMax UnsortedSegmentMin "
+        "UnsortedSegmentProd UnsortedSegmentSum"
+    ),
+    "tfnb.ops.sendrecv_ops": "_HostRecv _HostSend _Recv _Send",
+    "tfnb.ops.sequence_ops": "Cross Cumprod Cumsum CumulativeLogsumexp LinSpace Range",
+    "tfnb.ops.session_ops": (
+        "DeleteSessionTensor GetSessionHandle GetSessionHandleV2 GetSessionTensor"
+    ),
+    "tfnb.ops.shape_ops": (
+        "BroadcastArgs BroadcastGradientArgs BroadcastTo EnsureShape ExpandDims Rank Reshape Shape "
+        "ShapeN Size Squeeze"
+    ),
+    "tfnb.ops.slice_ops": (
+        "ResourceStridedSliceAssign Slice StridedSlice StridedSliceAssign StridedSliceGrad "
+        "TensorStridedSliceUpdate"
+    ),
+    "tfnb.ops.softmax_ops": "LogSoftmax Softmax",
+    "tfnb.ops.space_ops": (
+        "BatchToSpace BatchToSpaceND DepthToSpace SpaceToBatch SpaceToBatchND SpaceToDepth"
+    ),
+    "tfnb.ops.special_math_ops": (
+        "Betainc Digamma Erf Erfc Erfinv Igamma IgammaGradA Igammac Lgamma Ndtri Polygamma "
+        "RandomGammaGrad Zeta"
+    ),
+    "tfnb.ops.stack_ops": (
+        "Stack StackClose StackCloseV2 StackPop StackPopV2 StackPush StackPushV2 StackV2"
+    ),
+    "tfnb.ops.state_ops": (
+        "Assign AssignAdd AssignSub CountUpTo DestroyTemporaryVariable IsVariableInitialized "
+        "TemporaryVariable Variable VariableV2"
+    ),
+    "tfnb.ops.stateless_random_ops": (
+        "StatelessMultinomial StatelessParameterizedTruncatedNormal StatelessRandomBinomial "
+        "StatelessRandomGammaV2 StatelessRandomGammaV3 StatelessRandomGetAlg "
+        "StatelessRandomGetKeyCounter StatelessRandomGetKeyCounterAlg StatelessRandomNormal "
+        "StatelessRandomNormalV2 StatelessRandomPoisson StatelessRandomUniform "
+        "StatelessRandomUniformFullInt StatelessRandomUniformFullIntV2 StatelessRandomUniformInt "
+        "StatelessRandomUniformIntV2 StatelessRandomUniformV2 StatelessShuffle "
+        "StatelessTruncatedNormal StatelessTruncatedNormalV2"
+    ),
+    "tfnb.ops.string_ops": (
+        "AsString DecodeBase64 EncodeBase64 ReduceJoin RegexFullMatch RegexReplace "
+        "StaticRegexFullMatch StaticRegexReplace StringFormat StringJoin StringLength StringLower "
+        "StringNGrams StringSplit StringSplitV2 StringStrip StringToHashBucket "
+        "StringToHashBucketFast StringToHashBucketStrong StringUpper Substr UnicodeDecode "
+        "UnicodeDecodeWithOffsets UnicodeEncode UnicodeScript UnicodeTranscode UnsortedSegmentJoin"
+    ),
+    "tfnb.ops.summary_ops": (
+        "AudioSummary AudioSummaryV2 HistogramSummary ImageSummary MergeSummary ScalarSummary "
+        "TensorSummary TensorSummaryV2"
+    ),
+    "tfnb.ops.tensor_array_ops": (
+        "TensorArrayCloseV3 TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayGradV3 "
+        "TensorArrayGradWithShape TensorArrayReadV3 TensorArrayScatterV3 TensorArraySizeV3 "
+        "TensorArraySplitV3 TensorArrayV3 TensorArrayWriteV3"
+    ),
+    "tfnb.ops.top_k_ops": "InTopK InTopKV2 NthElement TopK TopKV2",
+    "tfnb.ops.transpose_ops": (
+        "ConjugateTranspose InvertPermutation Reverse ReverseSequence ReverseV2 Roll Transpose"
+    ),
+    "tfnb.ops.unique_ops": "ListDiff Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2",
+}

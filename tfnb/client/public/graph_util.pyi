@@ -1,0 +1,9 @@
+# The names of tf.graph_util; written by scripts/generate_public_names.py.
+# ruff: noqa
+from tfnb.framework.graph_util import (
+    tensor_shape_from_node_def_name as tensor_shape_from_node_def_name,
+)
+from tfnb.framework.graph_util import extract_sub_graph as extract_sub_graph
+from tfnb.framework.graph_util import must_run_on_cpu as must_run_on_cpu
+from tfnb.framework.graph_util import remove_training_nodes as remove_training_nodes
+from tfnb.framework.importer import import_graph_def as import_graph_def

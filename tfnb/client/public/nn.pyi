@@ -1,0 +1,101 @@
+# The names of tf.nn; written by scripts/generate_public_names.py.
+# ruff: noqa
+from typing import Any
+
+from tfnb.ops.activation_ops import crelu as crelu
+from tfnb.ops.activation_ops import elu as elu
+from tfnb.ops.activation_ops import leaky_relu as leaky_relu
+from tfnb.ops.activation_ops import relu as relu
+from tfnb.ops.activation_ops import relu6 as relu6
+from tfnb.ops.activation_ops import selu as selu
+from tfnb.ops.activation_ops import silu as silu
+from tfnb.ops.activation_ops import silu as swish
+from tfnb.ops.activation_ops import softplus as softplus
+from tfnb.ops.activation_ops import softsign as softsign
+from tfnb.ops.bias_ops import bias_add as bias_add
+from tfnb.ops.convolution import (
+    depthwise_conv2d_native_backprop_filter as depthwise_conv2d_backprop_filter,
+)
+from tfnb.ops.convolution import (
+    depthwise_conv2d_native_backprop_filter as depthwise_conv2d_native_backprop_filter,
+)
+from tfnb.ops.convolution import (
+    depthwise_conv2d_native_backprop_input as depthwise_conv2d_backprop_input,
+)
+from tfnb.ops.convolution import (
+    depthwise_conv2d_native_backprop_input as depthwise_conv2d_native_backprop_input,
+)
+from tfnb.ops.convolution import atrous_conv2d as atrous_conv2d
+from tfnb.ops.convolution import atrous_conv2d_transpose as atrous_conv2d_transpose
+from tfnb.ops.convolution import conv1d as conv1d
+from tfnb.ops.convolution import conv1d_transpose as conv1d_transpose
+from tfnb.ops.convolution import conv2d as conv2d
+from tfnb.ops.convolution import conv2d_backprop_filter as conv2d_backprop_filter
+from tfnb.ops.convolution import conv2d_backprop_input as conv2d_backprop_input
+from tfnb.ops.convolution import conv2d_transpose as conv2d_transpose
+from tfnb.ops.convolution import conv3d as conv3d
+from tfnb.ops.convolution import conv3d_transpose as conv3d_transpose
+from tfnb.ops.convolution import conv_transpose as conv_transpose
+from tfnb.ops.convolution import convolution as convolution
+from tfnb.ops.convolution import depthwise_conv2d as depthwise_conv2d
+from tfnb.ops.convolution import depthwise_conv2d_native as depthwise_conv2d_native
+from tfnb.ops.convolution import separable_conv2d as separable_conv2d
+from tfnb.ops.convolution import with_space_to_batch as with_space_to_batch
+from tfnb.ops.cross_entropy_ops import (
+    sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
+)
+from tfnb.ops.cross_entropy_ops import (
+    softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits,
+)
+from tfnb.ops.cross_entropy_ops import (
+    softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2,
+)
+from tfnb.ops.cross_entropy_ops import (
+    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
+)
+from tfnb.ops.cross_entropy_ops import (
+    weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits,
+)
+from tfnb.ops.cross_entropy_ops import log_poisson_loss as log_poisson_loss
+from tfnb.ops.cwise_unary_ops import tanh as tanh
+from tfnb.ops.math_ops import sigmoid as sigmoid
+from tfnb.ops.nn_ops import (
+    batch_norm_with_global_normalization as batch_norm_with_global_normalization,
+)
+from tfnb.ops.nn_ops import batch_normalization as batch_normalization
+from tfnb.ops.nn_ops import dropout as dropout
+from tfnb.ops.nn_ops import fused_batch_norm as fused_batch_norm
+from tfnb.ops.nn_ops import l2_normalize as l2_normalize
+from tfnb.ops.nn_ops import moments as moments
+from tfnb.ops.nn_ops import normalize_moments as normalize_moments
+from tfnb.ops.nn_ops import relu_layer as relu_layer
+from tfnb.ops.nn_ops import sufficient_statistics as sufficient_statistics
+from tfnb.ops.nn_ops import weighted_moments as weighted_moments
+from tfnb.ops.nn_ops import xw_plus_b as xw_plus_b
+from tfnb.ops.nn_ops import zero_fraction as zero_fraction
+from tfnb.ops.normalization_ops import l2_loss as l2_loss
+from tfnb.ops.normalization_ops import lrn as local_response_normalization
+from tfnb.ops.normalization_ops import lrn as lrn
+from tfnb.ops.pooling import avg_pool as avg_pool
+from tfnb.ops.pooling import avg_pool as avg_pool2d
+from tfnb.ops.pooling import avg_pool1d as avg_pool1d
+from tfnb.ops.pooling import avg_pool3d as avg_pool3d
+from tfnb.ops.pooling import avg_pool_v2 as avg_pool_v2
+from tfnb.ops.pooling import max_pool as max_pool
+from tfnb.ops.pooling import max_pool1d as max_pool1d
+from tfnb.ops.pooling import max_pool2d as max_pool2d
+from tfnb.ops.pooling import max_pool3d as max_pool3d
+from tfnb.ops.pooling import max_pool_v2 as max_pool_v2
+from tfnb.ops.pooling import max_pool_with_argmax as max_pool_with_argmax
+from tfnb.ops.pooling import pool as pool
+from tfnb.ops.softmax_ops import log_softmax as log_softmax
+from tfnb.ops.softmax_ops import softmax as softmax
+from tfnb.ops.space_ops import batch_to_space as batch_to_space
+from tfnb.ops.space_ops import depth_to_space as depth_to_space
+from tfnb.ops.space_ops import space_to_batch as space_to_batch
+from tfnb.ops.space_ops import space_to_depth as space_to_depth
+from tfnb.ops.top_k_ops import in_top_k as in_top_k
+from tfnb.ops.top_k_ops import top_k as top_k
+
+conv3d_backprop_filter: Any
+conv3d_backprop_filter_v2: Any
