@@ -119,8 +119,16 @@ def values_of(tf: Any, graph: Any, result: Any) -> list[Any]:
             except tf.errors.OpError as error:
                 answers.append(type(error).__name__)
                 continue
-        answers.append([None if one is None else [one.dtype.name, one.tolist()] for one in values])
+        answers.append([_plain(one) for one in values])
     return answers
+
+
+def _plain(value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, bytes):
+        return ["string", value.decode()]
+    return [value.dtype.name, value.tolist()]
 
 
 def _value(placeholder: Any) -> Any:
@@ -564,3 +572,75 @@ def _tensor_array_in_cond(tf: Any) -> Any:
     ta = tf.TensorArray(tf.float32, 2, clear_after_read=False).write(0, 1.0)
     r = tf.cond(p, lambda: ta.write(1, 2.0), lambda: ta.write(1, 3.0))
     return r.stack()
+
+
+@forward
+def _conds_in_scopes(tf: Any) -> Any:
+    p = _p(tf)
+    x = _x(tf)
+    with tf.name_scope("a"), tf.device("/cpu:0"), tf.control_dependencies([x]):
+
+        def t():
+            with tf.name_scope("b"), tf.device("/cpu:1"), tf.control_dependencies([p]):
+                return x * 2.0
+
+        return (
+            tf.cond(p, t, lambda: x),
+            tf.while_loop(lambda i, v: i < 2, lambda i, v: (i + 1, t() + v), [0, x]),
+        )
+
+
+@forward
+def _cond_colocated(tf: Any) -> Any:
+    p = _p(tf)
+    x = _x(tf)
+    with tf.colocate_with(x):
+        return tf.cond(p, lambda: tf.stack([x, x]), lambda: tf.zeros([2]))
+
+
+@forward
+def _cond_of_waiting_operations(tf: Any) -> Any:
+    p = _p(tf)
+
+    def t():
+        a = tf.no_op()
+        with tf.control_dependencies([a]):
+            b = tf.constant(1.0)
+        with tf.control_dependencies([b]):
+            return tf.no_op()
+
+    return tf.cond(p, t, lambda: tf.no_op())
+
+
+@forward
+def _while_of_dicts(tf: Any) -> Any:
+    x = _x(tf)
+    return tf.while_loop(
+        lambda d, e: d["i"] < 3,
+        lambda d, e: ({"i": d["i"] + 1, "a": d["a"] * 2.0}, [e[0] + 1]),
+        [{"i": 0, "a": x}, [tf.constant(1)]],
+    )
+
+
+@forward
+def _while_of_same_structure(tf: Any) -> Any:
+    return (
+        tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], return_same_structure=True),
+        tf.while_loop(
+            lambda i: i < 3,
+            lambda i: [i + 1],
+            [0],
+            maximum_iterations=2,
+            return_same_structure=True,
+        ),
+    )
+
+
+@forward
+def _while_of_arrays(tf: Any) -> Any:
+    return tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * 2), [0, np.array([1.0, 2.0])])
+
+
+@forward
+def _while_of_strings(tf: Any) -> Any:
+    return tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a + "x"), [0, tf.constant("a")])

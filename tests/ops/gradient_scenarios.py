@@ -400,3 +400,103 @@ def _custom_gradient_of_two(tf: Any) -> Any:
 
     y = f(x, w)
     return (y, tf.gradients(y, [x, w]))
+
+
+@gradient
+def _gradient_in_name_scopes(tf: Any) -> Any:
+    x = _x(tf, [2])
+    with tf.name_scope("outer"):
+        return (tf.gradients(tf.exp(x), [x], name="grad"), tf.gradients(tf.exp(x), x, name=None))
+
+
+@gradient
+def _gradient_of_the_same_twice(tf: Any) -> Any:
+    x = _x(tf, [2])
+    y = tf.exp(x)
+    return (tf.gradients([y, y], [x, x]), tf.gradients(y, [y]))
+
+
+@gradient
+def _gradient_of_integers_in_cond(tf: Any) -> Any:
+    x = _x(tf)
+    i = tf.placeholder(tf.int32, [], name="i")
+    p = _p(tf)
+    r = tf.cond(p, lambda: (x * tf.cast(i, tf.float32), i + 1), lambda: (x, i))
+    return tf.gradients(r[0], [x, i])
+
+
+@gradient
+def _gradient_inside_cond(tf: Any) -> Any:
+    x = _x(tf)
+    p = _p(tf)
+    return tf.cond(p, lambda: tf.gradients(tf.exp(x), x)[0], lambda: x)
+
+
+@gradient
+def _gradient_of_while_inside_while(tf: Any) -> Any:
+    x = _x(tf)
+
+    def body(i, a):
+        r = tf.while_loop(lambda j, b: j < 2, lambda j, b: (j + 1, tf.exp(b) * x * 0.1), [0, a])[1]
+        return (i + 1, tf.gradients(r, a)[0])
+
+    return tf.while_loop(lambda i, a: i < 2, body, [0, x])
+
+
+@gradient
+def _gradient_of_cond_in_while_in_cond(tf: Any) -> Any:
+    x = _x(tf, None)
+    p = _p(tf)
+
+    def loop():
+        return tf.while_loop(
+            lambda i, a: i < 3,
+            lambda i, a: (
+                i + 1,
+                tf.cond(tf.equal(i % 2, 0), lambda: tf.exp(a) * x * 0.2, lambda: tf.tanh(a)),
+            ),
+            [0, x],
+            shape_invariants=[tf.TensorShape([]), tf.TensorShape(None)],
+        )[1]
+
+    return tf.gradients(tf.cond(p, loop, lambda: x * x), x)
+
+
+@gradient
+def _gradient_of_cond_in_while_on_outer_predicate(tf: Any) -> Any:
+    x = _x(tf)
+    p = _p(tf)
+    return tf.gradients(
+        tf.while_loop(
+            lambda i, a: i < 3,
+            lambda i, a: (i + 1, tf.cond(p, lambda: tf.exp(a) * 0.1, lambda: tf.tanh(a) * x)),
+            [0, x],
+        )[1],
+        x,
+    )
+
+
+@gradient
+def _gradient_of_nested_conds_in_while(tf: Any) -> Any:
+    x = _x(tf)
+    p = _p(tf)
+
+    def body(i, a):
+        return (
+            i + 1,
+            tf.cond(
+                i < 2,
+                lambda: tf.cond(p, lambda: tf.exp(a) * 0.1 * x, lambda: a * a),
+                lambda: tf.while_loop(lambda j, b: j < i, lambda j, b: (j + 1, b * x), [0, a])[1],
+            ),
+        )
+
+    return tf.gradients(tf.while_loop(lambda i, a: i < 4, body, [0, x])[1], x)
+
+
+@gradient
+def _gradient_of_while_without_iterations(tf: Any) -> Any:
+    x = _x(tf, [None])
+    w = _x(tf, [None], "w")
+    r = tf.while_loop(lambda i, a: i < 0, lambda i, a: (i + 1, a * w), [0, x])
+    return (r, tf.gradients(r[1], [x, w]))

@@ -60,4 +60,7 @@ def _check_values(expected: list[Any], actual: list[Any]) -> None:
                 assert one is other
                 continue
             assert one[0] == other[0]
+            if one[0] == "string":
+                assert one[1] == other[1]
+                continue
             np.testing.assert_allclose(other[1], one[1], rtol=1e-5, atol=1e-6)
