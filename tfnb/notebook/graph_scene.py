@@ -20,7 +20,7 @@ from tfnb.notebook.graph_def_scene import attr_value_text
 from tfnb.notebook.scene import CONTROL, ENDPOINTS, SceneNode, Site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph, PlacementView
     from tfnb.framework.graph import Graph
@@ -31,12 +31,20 @@ _HIDDEN_ATTRS = frozenset({"_output_shapes"})
 _MAX_PREVIEW = 64
 
 
-def describe_graph(graph: Graph, operations: Sequence[Operation] | None = None) -> list[SceneNode]:
-    """One description per operation of a graph, or of some of its operations."""
-    ops = graph.get_operations() if operations is None else list(operations)
+def describe_graph(
+    graph: Graph, placements: Mapping[str, PlacementView] | None = None
+) -> list[SceneNode]:
+    """One description per operation; with its device and the reason where a session placed it."""
+    ops = graph.get_operations()
     index = {op: place for place, op in enumerate(ops)}
+    known = placements or {}
     about = _About()
-    return [about.operation(op, _inputs_of(op, index)) for op in ops]
+    nodes = []
+    for op in ops:
+        view = known.get(op.name)
+        where = {} if view is None else {"assigned_device": view.chosen, "reason": view.why}
+        nodes.append(about.operation(op, _inputs_of(op, index), **where))
+    return nodes
 
 
 def _inputs_of(op: Operation, index: dict[Operation, int]) -> tuple[tuple[int, int], ...]:

@@ -23,7 +23,12 @@ from tfnb.notebook.scene import Scene, build_scene
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tfnb.core.step_events import PartitionedGraph, PlacedGraph, StepEvents
+    from tfnb.core.step_events import (
+        PartitionedGraph,
+        PlacedGraph,
+        PlacementView,
+        StepEvents,
+    )
     from tfnb.notebook.last_run import LastRun
 
 GRAPH_FILES = (".pb", ".pbtxt", ".pbtext", ".meta")
@@ -47,7 +52,7 @@ class Target:
         if self.file is not None:
             return build_scene(describe_graph_def(_read_graph_def(self.file)), title=self.file.name)
         assert self.graph is not None
-        return build_scene(describe_graph(self.graph), title="graph")
+        return build_scene(describe_graph(self.graph, _placements(self.graph)), title="graph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +166,19 @@ def _graph_def_in(message: Any) -> Any:
     if hasattr(message, "meta_graphs"):
         return message.meta_graphs[0].graph_def if message.meta_graphs else None
     return getattr(message, "graph_def", message)
+
+
+def _placements(graph: Graph) -> dict[str, PlacementView]:
+    """Where the open sessions of a graph put its nodes; of several, the default session's word."""
+    sessions = [session for session in live_sessions() if session.graph is graph]
+    sessions.sort(key=lambda session: session is get_default_session())
+    found: dict[str, PlacementView] = {}
+    for session in sessions:
+        events = events_of(session)
+        for placed, _ in events.signatures() if events is not None else ():
+            if placed is not None:
+                found.update((view.node, view) for view in placed.placements)
+    return found
 
 
 # -- signatures ------------------------------------------------------------------------------------

@@ -1,0 +1,99 @@
+"""What a view is asked to show, and what it finds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tfnb as tf
+from tfnb.notebook.targets import TargetError, find_signature, find_target
+from tfnb.proto import graph_pb2, saved_model_pb2
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_graph_shows_where_its_nodes_were_placed(graph: Any) -> None:
+    """What a session has run has a device and a reason in the picture of the graph."""
+    x = tf.placeholder(tf.float32, [], name="x")
+    y = tf.add(x, 1.0, name="y")
+    tf.negative(x, name="never_run")
+    with tf.Session() as session:
+        session.run(y, {x: 1.0})
+        scene = find_target(graph).scene()
+
+    devices = {node.name: node.assigned_device for node in scene.nodes}
+    assert devices["y"].endswith("device:CPU:0")
+    assert devices["never_run"] == ""
+
+
+def test_tensors_operations_and_variables_select_themselves(graph: Any) -> None:
+    """The view opens at what was asked for."""
+    x = tf.constant(1.0, name="scope/x")
+
+    assert find_target(x).selected == "scope/x"
+    assert find_target(x.op).selected == "scope/x"
+    assert find_target("scope").selected == "scope/x"
+
+
+def test_saved_models_are_opened_like_graph_defs(tmp_path: Path) -> None:
+    """The content decides, not the suffix."""
+    saved_model = saved_model_pb2.SavedModel()
+    saved_model.meta_graphs.add().graph_def.node.add(name="inside", op="Const")
+    file = tmp_path / "saved_model.pb"
+    file.write_bytes(saved_model.SerializeToString())
+
+    assert [node.name for node in find_target(file).scene().nodes] == ["inside"]
+
+
+def test_text_graphs_are_opened(tmp_path: Path) -> None:
+    """`.pbtxt` is a GraphDef as text."""
+    file = tmp_path / "g.pbtxt"
+    file.write_text('node { name: "x" op: "Const" }')
+
+    assert [node.name for node in find_target(file).scene().nodes] == ["x"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\xff" * 50, b"version https://git-lfs"])
+def test_a_file_without_a_graph_says_so(tmp_path: Path, content: bytes) -> None:
+    """A wrong file is a clean error."""
+    file = tmp_path / "wrong.pb"
+    file.write_bytes(content)
+
+    with pytest.raises(TargetError, match="holds no GraphDef"):
+        find_target(file).scene()
+
+
+def test_an_object_without_a_graph_says_what_would_do() -> None:
+    """The error names what can be shown."""
+    with pytest.raises(TargetError, match="A dict has no graph to show; give a Graph, Session"):
+        find_target({})
+
+
+def test_a_fetch_without_a_session_says_so(graph: Any) -> None:
+    """Placing needs a session."""
+    with pytest.raises(TargetError, match="No open session"):
+        find_signature(tf.constant(1.0))
+
+
+def test_a_signature_is_found_by_what_it_fetches(graph: Any) -> None:
+    """Preparing twice is not needed: the second time it is known."""
+    x = tf.placeholder(tf.float32, [], name="x")
+    y = tf.add(x, 1.0, name="y")
+    with tf.Session() as session:
+        first = find_signature(y, session=session)
+        second = find_signature([y], session=session)
+
+    assert first.partitioned is second.partitioned
+    assert first.partitioned.fetches == ("y:0",)
+
+
+def test_a_graph_def_is_read_without_importing_it(tmp_path: Path) -> None:
+    """Ops that nobody registered are shown too."""
+    graph_def = graph_pb2.GraphDef()
+    graph_def.node.add(name="x", op="NoSuchOpAnywhere")
+    file = tmp_path / "g.pb"
+    file.write_bytes(graph_def.SerializeToString())
+
+    assert find_target(str(file)).scene().nodes[0].op == "NoSuchOpAnywhere"
