@@ -1,0 +1,369 @@
+"""Variables in several parts: all parts as one value, and functions that choose the parts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import dtypes
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.convert import register_tensor_conversion_function
+from tfnb.framework.scopes import name_scope
+from tfnb.ops.concat_ops import concat
+from tfnb.ops.identity_ops import identity_op
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.framework.tensor import Tensor
+
+EXPORTS = {
+    "tf": [
+        "fixed_size_partitioner",
+        "variable_axis_size_partitioner",
+        "min_max_variable_partitioner",
+        "create_partitioned_variables",
+    ],
+}
+
+
+class PartitionedVariable:
+    """The parts of one variable; converts to the whole as a tensor."""
+
+    is_tensor_like = True
+
+    def __init__(
+        self,
+        name: str,
+        shape: TensorShape,
+        dtype: DType,
+        variable_list: Sequence[Any],
+        partitions: Sequence[int],
+    ) -> None:
+        if not isinstance(variable_list, (list, tuple)):
+            raise TypeError(f"variable_list is not a list or tuple: {variable_list}")
+        if not isinstance(partitions, (list, tuple)):
+            raise TypeError(f"partitions is not a list or tuple: {partitions}")
+        if any(count < 1 for count in partitions):
+            raise ValueError(f"partition values must be positive: {partitions}")
+        if not variable_list:
+            raise ValueError("variable_list may not be empty")
+        for variable in variable_list:
+            info = variable._save_slice_info
+            if info is None or info.full_name != name:
+                raise ValueError(
+                    f"The parts of {name!r} must know that they are: {variable} does not."
+                )
+        self._name = name
+        self._shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
+        self._dtype = dtype
+        self._partitions = partitions
+        self._variable_list = sorted(variable_list, key=lambda v: v._save_slice_info.var_offset)
+        self._as_tensor: Tensor | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        """The parts in order."""
+        return iter(self._variable_list)
+
+    def __len__(self) -> int:
+        return len(self._partition_axes()) and len(self._variable_list)
+
+    def _partition_axes(self) -> list[int]:
+        if all(count == 1 for count in self._partitions):
+            return [0]
+        return [axis for axis, count in enumerate(self._partitions) if count > 1]
+
+    def _concat(self) -> Tensor:
+        if len(self._variable_list) == 1:
+            with name_scope(None):
+                found: Tensor = identity_op(self._variable_list[0], name=self._name)
+                return found
+        axes = self._partition_axes()
+        if len(axes) > 1:
+            raise NotImplementedError(
+                f"Cannot concatenate along more than one dimension: {axes}.  Multi-axis partition "
+                "concat is not supported"
+            )
+        with name_scope(f"{self._name}/ConcatPartitions/"):
+            joined = concat(self._variable_list, axes[0])
+        with name_scope(None):
+            whole: Tensor = identity_op(joined, name=self._name)
+        return whole
+
+    def as_tensor(self) -> Tensor:
+        """The whole, joined anew."""
+        with name_scope(None):
+            return self._concat()
+
+    @property
+    def name(self) -> str:
+        """The name of the whole."""
+        return self._name
+
+    @property
+    def dtype(self) -> DType:
+        """The type."""
+        return self._dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape of the whole."""
+        return self._shape
+
+    def get_shape(self) -> TensorShape:
+        """The shape of the whole."""
+        return self._shape
+
+    def _get_variable_list(self) -> list[Any]:
+        return self._variable_list
+
+    def _get_partitions(self) -> Sequence[int]:
+        return self._partitions
+
+    def _apply(self, function: Callable[[Any, Any], Any], value: Any) -> list[Any]:
+        from tfnb.ops.slice_ops import slice_op
+
+        if isinstance(value, (list, tuple, PartitionedVariable)):
+            values = list(value)
+            if len(values) != len(self._variable_list):
+                raise ValueError(
+                    f"{len(values)} values for the {len(self._variable_list)} parts of "
+                    f"{self._name!r}"
+                )
+        else:
+            values = []
+            for variable in self._variable_list:
+                info = variable._save_slice_info
+                values.append(slice_op(value, info.var_offset, info.var_shape))
+        return [function(one, part) for one, part in zip(self._variable_list, values)]
+
+    def assign(
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """Gives the parts their slices of a value."""
+        found = self._apply(
+            lambda one, part: one.assign(part, use_locking=use_locking, name=name), value
+        )
+        return found if read_value else [one.op for one in found]
+
+    def assign_add(
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """Adds slices of a value to the parts."""
+        found = self._apply(
+            lambda one, part: one.assign_add(part, use_locking=use_locking, name=name), value
+        )
+        return found if read_value else [one.op for one in found]
+
+    def assign_sub(
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """Subtracts slices of a value from the parts."""
+        found = self._apply(
+            lambda one, part: one.assign_sub(part, use_locking=use_locking, name=name), value
+        )
+        return found if read_value else [one.op for one in found]
+
+
+def _to_tensor(
+    variable: PartitionedVariable, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Any:
+    if dtype is not None and not dtype.is_compatible_with(variable.dtype):
+        raise ValueError(
+            f"Incompatible type conversion requested to type '{dtype.name}' for variable of type "
+            f"'{variable.dtype.name}'"
+        )
+    if as_ref:
+        raise NotImplementedError("PartitionedVariable doesn't support being used as a reference.")
+    return variable.as_tensor()
+
+
+register_tensor_conversion_function(PartitionedVariable, _to_tensor)
+
+# ------------------------------------------------------------------------- how many parts there are
+
+
+def call_partitioner(partitioner: Any, shape: TensorShape, dtype: DType) -> Sequence[int]:
+    """The number of parts along each dimension.
+
+    Raises:
+      ValueError: the shape is not known, or the answer does not fit it.
+    """
+    if not shape.is_fully_defined():
+        raise ValueError(
+            f"Shape of a new partitioned variable must be fully defined, but instead was {shape}."
+        )
+    if len(shape) < 1:
+        raise ValueError(f"A partitioned Variable must have rank at least 1, shape: {shape}")
+    slicing: Sequence[int] = partitioner(shape=shape, dtype=dtype)
+    if not isinstance(slicing, Sequence):
+        raise ValueError(f"Partitioner must return a sequence, but saw: {slicing}")
+    if len(slicing) != len(shape):
+        raise ValueError(
+            f"Partitioner returned a partition list that does not match the Variable's rank: "
+            f"{slicing} vs. {shape}"
+        )
+    if any(count < 1 for count in slicing):
+        raise ValueError(f"Partitioner returned zero partitions for some axes: {slicing}")
+    if sum(count > 1 for count in slicing) > 1:
+        raise ValueError(
+            f"Can only slice a variable along one dimension: shape: {shape}, partitioning: "
+            f"{slicing}"
+        )
+    return slicing
+
+
+def slices_of(shape: list[int], partitions: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """(offset, shape) of every part; the first parts get what cannot be divided evenly.
+
+    Raises:
+      ValueError: there are more parts than elements along the dimension.
+    """
+    axis = next((i for i, count in enumerate(partitions) if count > 1), 0)
+    count = partitions[axis]
+    if not 1 <= count <= max(shape[axis], 1) or (count > shape[axis]):
+        raise ValueError(f"Cannot cut dimension {axis} of size {shape[axis]} into {count} parts")
+    least, extra = divmod(shape[axis], count)
+    found, offset = [], [0] * len(shape)
+    for index in range(count):
+        part = list(shape)
+        part[axis] = least + (1 if index < extra else 0)
+        found.append((list(offset), part))
+        offset[axis] += part[axis]
+    return found
+
+
+def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Callable[..., list[int]]:
+    """A function that cuts every variable into the same number of parts along an axis."""
+
+    def partitioner(shape: Any, **_: Any) -> list[int]:
+        partitions = [1] * len(shape)
+        partitions[axis] = min(num_shards, shape.dims[axis].value)
+        return partitions
+
+    return partitioner
+
+
+def variable_axis_size_partitioner(
+    max_shard_bytes: int,
+    axis: int = 0,
+    bytes_per_string_element: int = 16,
+    max_shards: int | None = None,
+) -> Callable[..., list[int]]:
+    """A function that cuts a variable so that no part has more than so many bytes.
+
+    Args:
+      max_shard_bytes: the most bytes of a part.
+      axis: along which axis.
+      bytes_per_string_element: what a string counts.
+      max_shards: the most parts.
+    """
+    if max_shard_bytes < 1 or bytes_per_string_element < 1:
+        raise ValueError(
+            "Both max_shard_bytes and bytes_per_string_element must be positive. Currently: "
+            f"max_shard_bytes={max_shard_bytes} and bytes_per_string_element="
+            f"{bytes_per_string_element}"
+        )
+    if max_shards and max_shards < 1:
+        raise ValueError(f"max_shards must be positive but got {max_shards}")
+
+    def partitioner(shape: Any, dtype: Any) -> list[int]:
+        whole = shape if isinstance(shape, TensorShape) else TensorShape(shape)
+        if not whole.is_fully_defined():
+            raise ValueError(f"shape is not a fully defined TensorShape: {whole}")
+        kind = dtypes.as_dtype(dtype)
+        element = bytes_per_string_element if kind.base_dtype is dtypes.string else kind.size
+        partitions = [1] * len(whole)
+        size = whole.as_list()[axis] or 0
+        total = element * (whole.num_elements() or 0)
+        slice_bytes = total / size
+        per_shard = max(1, math.floor(max_shard_bytes / slice_bytes))
+        count = math.ceil(size / per_shard)
+        partitions[axis] = min(max_shards, count) if max_shards else count
+        return partitions
+
+    return partitioner
+
+
+def min_max_variable_partitioner(
+    max_partitions: int = 1,
+    axis: int = 0,
+    min_slice_size: int = 256 << 10,
+    bytes_per_string_element: int = 16,
+) -> Callable[..., list[int]]:
+    """A function that cuts a variable into as many parts as are not too small.
+
+    Args:
+      max_partitions: the most parts.
+      axis: along which axis.
+      min_slice_size: the fewest bytes of a part.
+      bytes_per_string_element: what a string counts.
+    """
+
+    def partitioner(shape: Any, dtype: Any) -> list[int]:
+        if axis >= len(shape):
+            raise ValueError(
+                f"Cannot partition variable along axis {axis} when shape is only {shape}"
+            )
+        kind = dtypes.as_dtype(dtype)
+        element = bytes_per_string_element if kind.base_dtype is dtypes.string else kind.size
+        total = element * shape.num_elements()
+        partitions = [1] * len(shape)
+        least = max(1, math.ceil(total / min_slice_size))
+        partitions[axis] = max(1, min(shape.dims[axis].value, max_partitions, least))
+        return partitions
+
+    return partitioner
+
+
+def create_partitioned_variables(
+    shape: Any,
+    slicing: Sequence[int],
+    initializer: Any,
+    dtype: Any = dtypes.float32,
+    trainable: bool = True,
+    collections: Any = None,
+    name: str | None = None,
+    reuse: Any = None,
+) -> list[Any]:
+    """The parts of a variable that is cut as ``slicing`` says.
+
+    Raises:
+      ValueError: the slicing does not fit the shape.
+    """
+    from tfnb.ops import variable_scope as vs
+
+    if len(shape) != len(slicing):
+        raise ValueError(
+            "The 'shape' and 'slicing' of a new Partitioned Variable must have the length: shape: "
+            f"{shape}, slicing: {slicing}"
+        )
+    if len(shape) < 1:
+        raise ValueError(f"A new Partitioned Variable must have rank at least 1: shape: {shape}")
+
+    def partitioner(**_: Any) -> Sequence[int]:
+        return slicing
+
+    with vs.variable_scope(name, "PartitionedVariable", reuse=reuse):
+        found = vs._get_partitioned_variable(
+            name="part",
+            shape=shape,
+            dtype=dtype,
+            initializer=initializer,
+            trainable=trainable,
+            partitioner=partitioner,
+            collections=collections,
+        )
+    return list(found)

@@ -1,0 +1,963 @@
+"""``tf.get_variable`` and ``tf.variable_scope``: variables that are found again by name.
+
+A :class:`VariableScope` holds a prefix for names and defaults for new variables.  The variables of
+a graph stand in its one store; whether a name may be new, must be known, or either, is the scope's
+``reuse``.
+"""
+
+from __future__ import annotations
+
+import copy
+import enum
+import functools
+import inspect
+import threading
+import traceback
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import dtypes
+from tfnb.core.tensor_shape import TensorShape, as_shape
+from tfnb.framework.collections import GraphKeys
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.op_builder import graph_of_inputs
+from tfnb.framework.scopes import (
+    add_to_collection,
+    colocate_with,
+    control_dependencies,
+    get_name_scope,
+    name_scope,
+)
+from tfnb.ops import resource_variables_toggle
+from tfnb.ops.partitioned_variable import PartitionedVariable, call_partitioner, slices_of
+from tfnb.ops.variables import (
+    SaveSliceInfo,
+    Variable,
+    VariableAggregation,
+    VariableSynchronization,
+    settle_policies,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from tfnb.core.dtypes import DType
+
+EXPORTS = {
+    "tf": [
+        "AUTO_REUSE",
+        "VariableScope",
+        "get_variable",
+        "get_local_variable",
+        "get_variable_scope",
+        "variable_scope",
+        "variable_op_scope",
+        "no_regularizer",
+    ],
+}
+
+
+class _ReuseMode(enum.Enum):
+    """Whether variables are made or found: here both."""
+
+    AUTO_REUSE = 1
+
+    def __repr__(self) -> str:
+        return "<_ReuseMode.AUTO_REUSE: 1>"
+
+
+AUTO_REUSE = _ReuseMode.AUTO_REUSE
+"""For ``reuse``: a variable that is not there yet is made."""
+
+
+def no_regularizer(_: Any) -> None:
+    """As a regularizer: none, also not that of the scope."""
+
+
+class PartitionInfo:
+    """Which part of a whole an initializer makes."""
+
+    def __init__(self, full_shape: Sequence[int], var_offset: Sequence[int]) -> None:
+        self.full_shape = list(full_shape)
+        self.var_offset = list(var_offset)
+
+    def single_offset(self, shape: Sequence[int]) -> int:
+        """The offset along the dimension that is cut."""
+        return self.var_offset[self.single_slice_dim(shape) or 0]
+
+    def single_slice_dim(self, shape: Sequence[int]) -> int | None:
+        """The dimension that is cut; None if none is."""
+        cut = [i for i, (a, b) in enumerate(zip(shape, self.full_shape)) if a != b]
+        if len(cut) > 1:
+            raise ValueError(f"More than one dimension is cut: {shape} of {self.full_shape}")
+        return cut[0] if cut else None
+
+
+# ------------------------------------------------------------------------------ a graph's variables
+
+
+class _VariableStore:
+    """The variables of one graph by full name."""
+
+    def __init__(self) -> None:
+        self._vars: dict[str, Any] = {}
+        self._partitioned_vars: dict[str, PartitionedVariable] = {}
+
+    def get_variable(self, name: str, custom_getter: Any = None, **kwargs: Any) -> Any:
+        """The variable of this name, found or made; see :func:`get_variable`.
+
+        Raises:
+          ValueError: it may not be made, may not be found, or is another one than is asked for.
+        """
+        if custom_getter is not None and not callable(custom_getter):
+            raise ValueError(f"Passed a custom_getter which is not callable: {custom_getter}")
+        kwargs["dtype"] = dtypes.as_dtype(kwargs["dtype"]).base_dtype
+        policies = settle_policies(
+            kwargs["synchronization"], kwargs["aggregation"], kwargs["trainable"], name
+        )
+        kwargs["synchronization"], kwargs["aggregation"], kwargs["trainable"] = policies
+        if custom_getter is None:
+            return self._true_getter(name, **kwargs)
+        accepted = _accepted(custom_getter)
+        if accepted is not None:
+            # These came later than custom getters did.
+            for late in ("constraint", "synchronization", "aggregation"):
+                if late not in accepted:
+                    kwargs.pop(late)
+        return custom_getter(self._true_getter, name, **kwargs)
+
+    def _true_getter(
+        self,
+        name: str,
+        shape: Any = None,
+        dtype: Any = dtypes.float32,
+        initializer: Any = None,
+        regularizer: Any = None,
+        reuse: Any = None,
+        trainable: Any = None,
+        collections: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        validate_shape: bool = True,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+        synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE,
+    ) -> Any:
+        given: dict[str, Any] = {
+            "shape": shape,
+            "dtype": dtype,
+            "initializer": initializer,
+            "regularizer": regularizer,
+            "reuse": reuse,
+            "trainable": trainable,
+            "collections": collections,
+            "caching_device": caching_device,
+            "validate_shape": validate_shape,
+            "use_resource": use_resource,
+            "constraint": constraint,
+            "synchronization": synchronization,
+            "aggregation": aggregation,
+        }
+        is_scalar = isinstance(shape, (list, tuple)) and not shape
+        if partitioner is not None and not is_scalar:
+            if not callable(partitioner):
+                raise ValueError(f"Partitioner must be callable, but received: {partitioner}")
+            with name_scope(None):
+                return self._get_partitioned(name, partitioner, **given)
+        if reuse is True and partitioner is None and name in self._partitioned_vars:
+            return self._get_partitioned(name, None, **given)
+        if f"{name}/part_0" in self._vars:
+            raise ValueError(
+                "No partitioner was provided, but a partitioned version of the variable was found: "
+                f"{name}/part_0. Perhaps a variable of the same name was already created with "
+                "partitioning?"
+            )
+        return self._get_single(name, **given)
+
+    def _get_single(
+        self,
+        name: str,
+        shape: Any,
+        dtype: Any,
+        initializer: Any,
+        regularizer: Any,
+        reuse: Any,
+        use_resource: bool | None,
+        partition_info: PartitionInfo | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        from_value = initializer is not None and not callable(initializer)
+        if shape is not None and from_value:
+            raise ValueError("If initializer is a constant, do not specify shape.")
+        dtype = dtypes.as_dtype(dtype)
+        shape = as_shape(shape)
+        if name in self._vars:
+            return self._found(name, shape, dtype, reuse)
+        if reuse is True:
+            raise ValueError(
+                f"Variable {name} does not exist, or was not created with tf.get_variable(). Did "
+                "you mean to set reuse=tf.AUTO_REUSE in VarScope?"
+            )
+        if initializer is None:
+            initializer = _default_initializer(name, dtype)
+        with control_dependencies(None):
+            value, variable_dtype = _initial_value(initializer, shape, dtype, partition_info)
+        if use_resource is None:
+            use_resource = resource_variables_toggle.resource_variables_enabled()
+        variable = Variable(
+            initial_value=value,
+            name=name,
+            dtype=variable_dtype,
+            use_resource=use_resource,
+            **kwargs,
+        )
+        self._vars[name] = variable
+        if regularizer:
+            with colocate_with(variable.op), name_scope(f"{name}/Regularizer/"):
+                loss = regularizer(variable)
+            if loss is not None:
+                add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+        return variable
+
+    def _found(self, name: str, shape: TensorShape, dtype: DType, reuse: Any) -> Any:
+        variable = self._vars[name]
+        if reuse is False:
+            raise ValueError(_already_exists(name, variable))
+        _check_shared(f"share variable {name}", variable, shape, dtype)
+        return variable
+
+    def _get_partitioned(
+        self,
+        name: str,
+        partitioner: Any,
+        shape: Any,
+        dtype: Any,
+        initializer: Any,
+        reuse: Any,
+        **kwargs: Any,
+    ) -> PartitionedVariable:
+        if name in self._vars:
+            raise ValueError(
+                "A partitioner was provided, but an unpartitioned version of the variable was "
+                f"found: {name}.  Perhaps a variable of the same name was already created without "
+                "partitioning?"
+            )
+        shape = as_shape(shape)
+        dtype = dtypes.as_dtype(dtype)
+        if initializer is not None and not callable(initializer):
+            initializer = convert_to_tensor(initializer, dtype=dtype)
+            shape = shape.merge_with(initializer.shape)
+        partitions: Sequence[int] | None = None
+        if not reuse or partitioner:
+            partitions = call_partitioner(partitioner, shape, dtype)
+        if name in self._partitioned_vars:
+            return self._found_partitioned(name, shape, dtype, partitions, reuse)
+        if reuse is True:
+            raise ValueError(
+                f"PartitionedVariable {name} does not exist, or was not created with "
+                "tf.get_variable(). Did you mean to set reuse=False or reuse=tf.AUTO_REUSE in "
+                "VarScope?"
+            )
+        assert partitions is not None
+        sizes: list[int] = [int(size or 0) for size in shape.as_list()]
+        parts = slices_of(sizes, partitions)
+        self._check_parts(name, len(parts))
+        variables = []
+        for index, (offset, part) in enumerate(parts):
+            full_name = f"{name}/part_{index}"
+            with name_scope(f"{full_name}/PartitionedInitializer"):
+                first, first_shape = _part_of(initializer, name, dtype, offset, part)
+            with name_scope(None):
+                variable = self._get_single(
+                    full_name,
+                    shape=first_shape,
+                    dtype=dtype,
+                    initializer=first,
+                    reuse=reuse,
+                    partition_info=PartitionInfo(sizes, offset),
+                    **kwargs,
+                )
+            variable._set_save_slice_info(SaveSliceInfo(name, sizes, offset, part))
+            variables.append(variable)
+        made = PartitionedVariable(name, shape, dtype, variables, list(partitions))
+        self._partitioned_vars[name] = made
+        return made
+
+    def _check_parts(self, name: str, count: int) -> None:
+        if f"{name}/part_0" not in self._vars:
+            return
+        for index, wanted in ((count - 1, True), (count, False)):
+            if (f"{name}/part_{index}" in self._vars) is not wanted:
+                raise ValueError(
+                    "Partitioner returned a different partitioning than what was already found.  "
+                    f"Partitioner returned {count} shards, and shard {name}/part_0 was found, but "
+                    f"{name}/part_{index} {'was not' if wanted else 'was too'}."
+                )
+
+    def _found_partitioned(
+        self,
+        name: str,
+        shape: TensorShape,
+        dtype: DType,
+        partitions: Sequence[int] | None,
+        reuse: Any,
+    ) -> PartitionedVariable:
+        if reuse is False:
+            raise ValueError(
+                f"Partitioned variable with name {name} already exists. Did you mean to set "
+                "reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
+            )
+        found = self._partitioned_vars[name]
+        _check_shared(f"reuse partitioned variable {name}", found, shape, dtype)
+        if partitions is not None and list(found._get_partitions()) != list(partitions):
+            raise ValueError(
+                f"Trying to reuse partitioned variable {name}, but specified partitions "
+                f"{partitions} and found partitions {found._get_partitions()}."
+            )
+        return found
+
+
+def _check_shared(what: str, variable: Any, shape: TensorShape, dtype: DType) -> None:
+    if not shape.is_compatible_with(variable.get_shape()):
+        raise ValueError(
+            f"Trying to {what}, but specified shape {shape} and found shape {variable.get_shape()}."
+        )
+    if not dtype.is_compatible_with(variable.dtype):
+        raise ValueError(
+            f"Trying to {what}, but specified dtype {dtype.name} and found dtype "
+            f"{variable.dtype.name}."
+        )
+
+
+def _already_exists(name: str, variable: Any) -> str:
+    text = (
+        f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
+        "reuse=tf.AUTO_REUSE in VarScope?"
+    )
+    if not variable.dtype.is_ref_dtype:
+        return text
+    frames = "".join(traceback.format_list(list(variable.op.traceback)[-5:]))
+    return f"{text} Originally defined at:\n\n{frames}"
+
+
+def _accepted(function: Any) -> set[str] | None:
+    """The names of a function's parameters; None if it takes any."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return None
+    return set(parameters)
+
+
+def _default_initializer(name: str, dtype: DType) -> Any:
+    from tfnb.ops import init_ops
+
+    if dtype.is_floating:
+        return init_ops.glorot_uniform_initializer()
+    if dtype.is_integer or dtype.is_unsigned or dtype.is_bool or dtype is dtypes.string:
+        return init_ops.zeros_initializer()
+    raise ValueError(f"An initializer for variable {name} of {dtype.base_dtype} is required")
+
+
+def _initial_value(
+    initializer: Any, shape: TensorShape, dtype: DType, partition_info: PartitionInfo | None
+) -> tuple[Any, DType | None]:
+    """(what tf.Variable takes as initial value, the dtype it is told)."""
+    if not callable(initializer):
+        return initializer, None
+    if isinstance(initializer, type):
+        initializer = initializer()
+    if shape.is_fully_defined():
+        options: dict[str, Any] = {"dtype": dtype}
+        accepted = _accepted(initializer)
+        if accepted is not None and "partition_info" in accepted:
+            options["partition_info"] = partition_info
+        return functools.partial(initializer, shape.as_list(), **options), dtype.base_dtype
+    if _needs_no_arguments(initializer):
+        return initializer, None
+    raise ValueError(
+        "The initializer passed is not valid. It should be a callable with no arguments and the "
+        "shape should not be provided or an instance of `tf.keras.initializers.*' and `shape` "
+        "should be fully defined."
+    )
+
+
+def _needs_no_arguments(function: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return all(
+        p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters
+    )
+
+
+def _part_of(
+    initializer: Any, name: str, dtype: DType, offset: list[int], part: list[int]
+) -> tuple[Any, list[int] | None]:
+    """(the initializer of a part, the shape to ask it for)."""
+    from tfnb.ops.slice_ops import slice_op
+
+    if initializer is None:
+        return _default_initializer(name, dtype), part
+    if callable(initializer):
+        return initializer, part
+    return slice_op(initializer, offset, part), None
+
+
+# ------------------------------------------------------------------------------------------- scopes
+
+
+class VariableScope:
+    """A prefix for the names of variables, and defaults for new ones."""
+
+    def __init__(
+        self,
+        reuse: Any,
+        name: str = "",
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Any = None,
+        name_scope: str = "",
+        dtype: Any = dtypes.float32,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+    ) -> None:
+        self._name = name
+        self._initializer = initializer
+        self._regularizer = regularizer
+        self._reuse = reuse
+        self._caching_device = caching_device
+        self._partitioner = partitioner
+        self._custom_getter = custom_getter
+        self._name_scope = name_scope
+        self._dtype = dtype
+        self._use_resource = use_resource
+        self._constraint = constraint
+
+    @property
+    def name(self) -> str:
+        """The prefix, without a slash at its end."""
+        return self._name
+
+    @property
+    def original_name_scope(self) -> str:
+        """The name scope that was opened together with this scope."""
+        return self._name_scope
+
+    @property
+    def reuse(self) -> Any:
+        """Whether variables are found (True), made or found (AUTO_REUSE), or made."""
+        return self._reuse
+
+    @property
+    def initializer(self) -> Any:
+        """The default initializer."""
+        return self._initializer
+
+    @property
+    def dtype(self) -> Any:
+        """The default type."""
+        return self._dtype
+
+    @property
+    def use_resource(self) -> bool | None:
+        """Whether variables stand behind handles."""
+        return self._use_resource
+
+    @property
+    def regularizer(self) -> Any:
+        """The default regularizer."""
+        return self._regularizer
+
+    @property
+    def caching_device(self) -> Any:
+        """The device that variables are read on."""
+        return self._caching_device
+
+    @property
+    def partitioner(self) -> Any:
+        """What cuts variables into parts."""
+        return self._partitioner
+
+    @property
+    def custom_getter(self) -> Any:
+        """What is asked for a variable first."""
+        return self._custom_getter
+
+    @property
+    def constraint(self) -> Any:
+        """The default constraint."""
+        return self._constraint
+
+    def reuse_variables(self) -> None:
+        """From now on variables of this scope are found, not made."""
+        self._reuse = True
+
+    def set_initializer(self, initializer: Any) -> None:
+        """Sets the default initializer."""
+        self._initializer = initializer
+
+    def set_dtype(self, dtype: Any) -> None:
+        """Sets the default type."""
+        self._dtype = dtype
+
+    def set_use_resource(self, use_resource: bool) -> None:
+        """Sets whether variables stand behind handles."""
+        self._use_resource = use_resource
+
+    def set_regularizer(self, regularizer: Any) -> None:
+        """Sets the default regularizer."""
+        self._regularizer = regularizer
+
+    def set_caching_device(self, caching_device: Any) -> None:
+        """Sets the device that variables are read on."""
+        self._caching_device = caching_device
+
+    def set_partitioner(self, partitioner: Any) -> None:
+        """Sets what cuts variables into parts."""
+        self._partitioner = partitioner
+
+    def set_custom_getter(self, custom_getter: Any) -> None:
+        """Sets what is asked for a variable first."""
+        self._custom_getter = custom_getter
+
+    def get_collection(self, name: str) -> list[Any]:
+        """The entries of a collection whose names are in this scope."""
+        scope = f"{self._name}/" if self._name else ""
+        return get_default_graph().get_collection(name, scope)
+
+    def trainable_variables(self) -> list[Any]:
+        """The trainable variables of this scope."""
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    def global_variables(self) -> list[Any]:
+        """The global variables of this scope."""
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def local_variables(self) -> list[Any]:
+        """The local variables of this scope."""
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+    def get_variable(
+        self,
+        var_store: _VariableStore,
+        name: str,
+        shape: Any = None,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        reuse: Any = None,
+        trainable: Any = None,
+        collections: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        validate_shape: bool = True,
+        use_resource: bool | None = None,
+        custom_getter: Any = None,
+        constraint: Any = None,
+        synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE,
+    ) -> Any:
+        """The variable of this name in this scope; see :func:`get_variable`."""
+
+        def either(given: Any, default: Any) -> Any:
+            return default if given is None else given
+
+        full_name = f"{self.name}/{name}" if self.name else name
+        # The scope of variables alone makes their names.
+        with name_scope(None):
+            if dtype is not None and initializer is not None and not callable(initializer):
+                found = convert_to_tensor(initializer).dtype.base_dtype
+                if found is not dtypes.as_dtype(dtype).base_dtype:
+                    raise ValueError(
+                        f"Initializer type '{found}' and explicit dtype '{dtype}' don't match."
+                    )
+            return var_store.get_variable(
+                full_name,
+                custom_getter=either(custom_getter, self._custom_getter),
+                shape=shape,
+                dtype=either(dtype, self._dtype),
+                initializer=either(initializer, self._initializer),
+                regularizer=either(regularizer, self._regularizer),
+                reuse=either(reuse, self._reuse),
+                trainable=trainable,
+                collections=collections,
+                caching_device=either(caching_device, self._caching_device),
+                partitioner=either(partitioner, self._partitioner),
+                validate_shape=validate_shape,
+                use_resource=either(use_resource, self._use_resource),
+                constraint=either(constraint, self._constraint),
+                synchronization=synchronization,
+                aggregation=aggregation,
+            )
+
+
+class _ScopeStore(threading.local):
+    """The current scope of one thread in one graph, and how often names were opened."""
+
+    def __init__(self) -> None:
+        self.current_scope = VariableScope(False)
+        self.counts: dict[str, int] = {}
+
+    def open(self, name: str) -> None:
+        """Counts one more scope of this name."""
+        self.counts[name] = self.counts.get(name, 0) + 1
+
+    def close_below(self, name: str) -> None:
+        """Forgets the scopes inside the one of this name."""
+        for other in self.counts:
+            if other.startswith(f"{name}/"):
+                self.counts[other] = 0
+
+
+_STORE_KEY = ("__variable_store",)
+_SCOPE_KEY = ("__varscope",)
+
+
+def _of_graph(key: tuple[str], make: Callable[[], Any]) -> Any:
+    graph = get_default_graph()
+    found = graph.get_collection(key)
+    if found:
+        return found[0]
+    store = make()
+    graph.add_to_collection(key, store)
+    return store
+
+
+def _get_default_variable_store() -> _VariableStore:
+    found: _VariableStore = _of_graph(_STORE_KEY, _VariableStore)
+    return found
+
+
+def _get_scope_store() -> _ScopeStore:
+    found: _ScopeStore = _of_graph(_SCOPE_KEY, _ScopeStore)
+    return found
+
+
+def get_variable_scope() -> VariableScope:
+    """The current variable scope."""
+    return _get_scope_store().current_scope
+
+
+def _combined_getter(new: Any, old: Any) -> Any:
+    """``new`` with ``old`` between it and what really gets variables."""
+    if old is None:
+        return new
+
+    def getter(true_getter: Any, *args: Any, **kwargs: Any) -> Any:
+        return new(functools.partial(old, true_getter), *args, **kwargs)
+
+    return getter
+
+
+class _PureVariableScope:
+    """A variable scope without a name scope."""
+
+    def __init__(
+        self, name_or_scope: Any, reuse: Any, old_name_scope: str | None, options: dict[str, Any]
+    ) -> None:
+        self._name_or_scope = name_or_scope
+        self._reuse = reuse
+        self._old_name_scope = old_name_scope
+        self._options = options
+        self._store = _get_scope_store()
+
+    def __enter__(self) -> VariableScope:
+        store = self._store
+        self._old = store.current_scope
+        shared = self._name_or_scope if isinstance(self._name_or_scope, VariableScope) else None
+        if shared is not None:
+            # A jump to another scope; a copy, so that its changes end with this block.
+            base = shared
+            name = shared.name
+            scope_name = shared._name_scope
+            reuse = self._reuse or shared.reuse
+        else:
+            base = self._old
+            part = self._name_or_scope
+            name = f"{base.name}/{part}" if base.name else part
+            scope_name = part if self._old_name_scope is None else self._old_name_scope
+            reuse = self._reuse or base.reuse
+        store.open(name)
+        self._old_counts = copy.copy(store.counts) if shared is not None else None
+        self._new_name = name
+        values = {
+            key: getattr(base, key) if given is None else given
+            for key, given in self._options.items()
+        }
+        if self._options["custom_getter"] is not None:
+            values["custom_getter"] = _combined_getter(
+                self._options["custom_getter"], base.custom_getter
+            )
+        self._made = VariableScope(reuse, name=name, name_scope=scope_name, **values)
+        store.current_scope = self._made
+        return self._made
+
+    def __exit__(self, *exc_info: object) -> None:
+        store = self._store
+        if store.current_scope is not self._made:
+            raise RuntimeError("Improper nesting of variable_scope.")
+        if self._old_counts is not None:
+            store.counts = self._old_counts
+        else:
+            store.close_below(self._new_name)
+        store.current_scope = self._old
+
+
+def _unique_scope(prefix: str) -> str:
+    store, scope = _get_scope_store(), get_variable_scope()
+    name = f"{scope.name}/{prefix}" if scope.name else prefix
+    if not store.counts.get(name):
+        return prefix
+    number = 1
+    while store.counts.get(f"{name}_{number}"):
+        number += 1
+    return f"{prefix}_{number}"
+
+
+class variable_scope:  # a function to its callers
+    """A context manager: inside, variables have a longer name and other defaults."""
+
+    def __init__(
+        self,
+        name_or_scope: Any,
+        default_name: str | None = None,
+        values: Iterable[Any] | None = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Any = None,
+        reuse: Any = None,
+        dtype: Any = None,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+        auxiliary_name_scope: bool = True,
+    ) -> None:
+        """Prepare the scope.
+
+        Args:
+          name_or_scope: the name to add, or a scope to go to.
+          default_name: the name where ``name_or_scope`` is None; made unique.
+          values: tensors whose graph becomes the default one.
+          initializer: the default initializer.
+          regularizer: the default regularizer.
+          caching_device: the device to read variables on.
+          partitioner: what cuts variables into parts.
+          custom_getter: what is asked for a variable first.
+          reuse: True: variables are found; AUTO_REUSE: made or found; None: as outside.
+          dtype: the default type.
+          use_resource: whether variables stand behind handles.
+          constraint: the default constraint.
+          auxiliary_name_scope: whether a name scope is opened too.
+
+        Raises:
+          TypeError: there is neither a name nor a default name.
+          ValueError: ``reuse`` is something else.
+        """
+        if default_name is None and name_or_scope is None:
+            raise TypeError("If default_name is None then name_or_scope is required")
+        if reuse is False:
+            # A scope inside a reusing one reuses too.
+            reuse = None
+        if not (reuse is True or reuse is None or reuse is AUTO_REUSE):
+            raise ValueError("The reuse parameter must be True or False or None.")
+        if not isinstance(auxiliary_name_scope, bool):
+            raise TypeError(
+                "The auxiliary_name_scope must be `True` or `False`, while get "
+                f"{auxiliary_name_scope}"
+            )
+        self._name_or_scope = name_or_scope
+        self._default_name = default_name
+        self._values = list(values or ())
+        self._reuse = reuse
+        self._auxiliary_name_scope = auxiliary_name_scope
+        self._options = {
+            "initializer": initializer,
+            "regularizer": regularizer,
+            "caching_device": caching_device,
+            "partitioner": partitioner,
+            "custom_getter": custom_getter,
+            "dtype": dtype,
+            "use_resource": use_resource,
+            "constraint": constraint,
+        }
+        self._entered: list[list[Any]] = []
+
+    def __enter__(self) -> VariableScope:
+        managers: list[Any] = []
+        self._entered.append(managers)
+        try:
+            return self._enter(managers)
+        except BaseException:
+            self._entered.pop()
+            for manager in reversed(managers):
+                manager.__exit__(None, None, None)
+            raise
+
+    def _push(self, managers: list[Any], manager: Any) -> Any:
+        found = manager.__enter__()
+        managers.append(manager)
+        return found
+
+    def _enter(self, managers: list[Any]) -> VariableScope:
+        graph = get_default_graph()
+        if self._values and not graph._building_function:
+            owner = graph_of_inputs(self._values)
+            if owner is not graph:
+                self._push(managers, owner.as_default())
+        given = self._name_or_scope
+        inner: Any
+        if given is None:
+            if self._reuse:
+                raise ValueError("reuse=True cannot be used without a name_or_scope")
+            opened = self._push(managers, self._name_scope(self._default_name))
+            unique = _unique_scope(self._default_name or "")
+            inner = _PureVariableScope(unique, None, opened, self._options)
+        elif not isinstance(given, (VariableScope, str)):
+            raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
+        else:
+            part = given if isinstance(given, str) else given.name.split("/")[-1]
+            opened = None
+            if part or not self._auxiliary_name_scope:
+                opened = self._push(managers, self._name_scope(part))
+                if isinstance(given, VariableScope):
+                    opened = given.original_name_scope
+            inner = _PureVariableScope(given, self._reuse, opened, self._options)
+        found: VariableScope = self._push(managers, inner)
+        return found
+
+    def _name_scope(self, name: str | None) -> Any:
+        if self._auxiliary_name_scope:
+            return name_scope(name)
+        current = get_name_scope()
+        return name_scope(f"{current}/" if current else "")
+
+    def __exit__(self, *exc_info: object) -> None:
+        for manager in reversed(self._entered.pop()):
+            manager.__exit__(*exc_info)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """As a decorator: every call runs inside the scope."""
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return run
+
+
+@contextmanager
+def variable_op_scope(
+    values: Iterable[Any],
+    name_or_scope: Any,
+    default_name: str | None = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Any = None,
+    reuse: Any = None,
+    dtype: Any = None,
+    use_resource: bool | None = None,
+    constraint: Any = None,
+) -> Iterator[VariableScope]:
+    """:class:`variable_scope` with its arguments in the old order."""
+    with variable_scope(
+        name_or_scope,
+        default_name=default_name,
+        values=values,
+        initializer=initializer,
+        regularizer=regularizer,
+        caching_device=caching_device,
+        partitioner=partitioner,
+        custom_getter=custom_getter,
+        reuse=reuse,
+        dtype=dtype,
+        use_resource=use_resource,
+        constraint=constraint,
+    ) as scope:
+        yield scope
+
+
+# ---------------------------------------------------------------------------------- tf.get_variable
+
+
+def get_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: Any = None,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Any = None,
+    constraint: Any = None,
+    synchronization: Any = VariableSynchronization.AUTO,
+    aggregation: Any = VariableAggregation.NONE,
+) -> Any:
+    """The variable of this name in the current scope: found or made, as the scope's ``reuse`` says.
+
+    Args:
+      name: its name in the scope.
+      shape: its shape.
+      dtype: its type; float32 by default.
+      initializer: a function of shape and dtype, a function without arguments, or a value.
+      regularizer: a function of the variable whose result is added to ``REGULARIZATION_LOSSES``.
+      trainable: whether optimizers may change it; True by default.
+      collections: the collections it is added to; ``GLOBAL_VARIABLES`` by default.
+      caching_device: the device to read it on.
+      partitioner: what cuts it into parts.
+      validate_shape: whether its shape is fixed to that of the initial value.
+      use_resource: whether it stands behind a handle.
+      custom_getter: what is asked for the variable first.
+      constraint: what an optimizer applies to a value it has computed.
+      synchronization: for distributed variables.
+      aggregation: for distributed variables.
+
+    Raises:
+      ValueError: it exists and may not be found, does not exist and may not be made, or is another
+        one than is asked for.
+    """
+    return get_variable_scope().get_variable(
+        _get_default_variable_store(),
+        name,
+        shape=shape,
+        dtype=dtype,
+        initializer=initializer,
+        regularizer=regularizer,
+        trainable=trainable,
+        collections=collections,
+        caching_device=caching_device,
+        partitioner=partitioner,
+        validate_shape=validate_shape,
+        use_resource=use_resource,
+        custom_getter=custom_getter,
+        constraint=constraint,
+        synchronization=synchronization,
+        aggregation=aggregation,
+    )
+
+
+def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
+    """:func:`get_variable` for variables that are neither trained nor saved."""
+    kwargs["trainable"] = False
+    kwargs["collections"] = [*(kwargs.get("collections") or ()), GraphKeys.LOCAL_VARIABLES]
+    return get_variable(name, *args, **kwargs)
+
+
+def _get_partitioned_variable(name: str, **kwargs: Any) -> Any:
+    """:func:`get_variable` where a partitioner is given; the parts as one value."""
+    return get_variable(name, **kwargs)
