@@ -21,16 +21,19 @@ from tfnb.core import errors
 from tfnb.core.op_kernel import OpKernel, OpKernelContext, StepContext, create_kernel
 from tfnb.graph.function_body import instantiate
 from tfnb.graph.function_library import FunctionDefinition
+from tfnb.graph.graph_constructor import graph_from_graph_def, graph_to_graph_def
 from tfnb.graph.graph_partition import partition
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tfnb.common_runtime.device import Device
     from tfnb.common_runtime.direct_session import DirectSession
     from tfnb.common_runtime.run_state import RunState
     from tfnb.core.op_kernel import type_of_done
-    from tfnb.graph.graph import Node
+    from tfnb.graph.function_library import FunctionLibraryDefinition
+    from tfnb.graph.graph import Graph, Node
+    from tfnb.proto import graph_pb2
 
 MAX_DEPTH = 64
 """How deep functions may call each other; a deeper call is taken for an endless recursion."""
@@ -66,6 +69,56 @@ class FunctionLibraryRuntime:
           OpError: what the body failed with.
         """
         function = self.instantiate(name, attrs, ctx.device)  # type: ignore[arg-type]
+        return self._call(ctx, function, args)
+
+    def call_graph(
+        self,
+        ctx: OpKernelContext,
+        name: str,
+        make_graph_def: Callable[[], graph_pb2.GraphDef],
+        args: Sequence[Any],
+    ) -> list[Any]:
+        """Runs a graph with an ``_Arg`` for each argument and a ``_Retval`` for each result.
+
+        Args:
+          ctx: the kernel that asks.
+          name: what the graph is called; made once for each name and device.
+          make_graph_def: makes it.
+          args: the arguments.
+
+        Raises:
+          OpError: what the graph failed with.
+        """
+        device: Device = ctx.device  # type: ignore[assignment]
+        key = (name, device.name)
+        with self._lock:
+            found = self._instances.get(key)
+            if found is None:
+                library = self._library()
+                graph = graph_from_graph_def(make_graph_def(), library=library)
+                num_args = sum(node.op == "_Arg" for node in graph.op_nodes())
+                num_retvals = sum(node.op == "_Retval" for node in graph.op_nodes())
+                found = self._prepare(name, graph, device, num_args, num_retvals)
+                self._instances[key] = found
+        return self._call(ctx, found, args)
+
+    def body_graph_def(self, name: str, attrs: Mapping[str, Any]) -> graph_pb2.GraphDef:
+        """A function's body with an ``_Arg`` for each argument and a ``_Retval`` for each result.
+
+        Raises:
+          NotFoundError: there is no such function.
+        """
+        return graph_to_graph_def(instantiate(self._find(name), attrs, self._library()).graph)
+
+    def gradient_function(self, name: str) -> str:
+        """The name of the function that a function was given as its gradient, or ""."""
+        library = self._library()
+        return "" if library is None else library.find_gradient(name)
+
+    def _call(
+        self, ctx: OpKernelContext, function: InstantiatedFunction, args: Sequence[Any]
+    ) -> list[Any]:
+        name = function.name
         if len(args) != function.num_args:
             raise errors.invalid_argument(
                 f"Function '{name}' takes {function.num_args} arguments, not {len(args)}."
@@ -150,15 +203,27 @@ class FunctionLibraryRuntime:
     def _instantiate(
         self, name: str, attrs: Mapping[str, Any], device: Device
     ) -> InstantiatedFunction:
+        body = instantiate(self._find(name), attrs, self._library())
+        return self._prepare(name, body.graph, device, len(body.arg_types), len(body.ret_types))
+
+    def _library(self) -> FunctionLibraryDefinition | None:
         graph = self._session.graph
-        library = None if graph is None else graph.library
+        return None if graph is None else graph.library
+
+    def _find(self, name: str) -> FunctionDefinition:
+        library = self._library()
         definition = None if library is None else library.find(name)
-        if definition is None or library is None:
+        if definition is None:
             raise errors.not_found(f"Function {name} is not defined.")
-        body = instantiate(definition, attrs, library)
+        return definition
+
+    def _prepare(
+        self, name: str, graph: Graph, device: Device, num_args: int, num_retvals: int
+    ) -> InstantiatedFunction:
+        """Places and partitions a graph and makes its kernels."""
         session = self._session
         Placer(
-            body.graph,
+            graph,
             session.device_mgr.devices,
             device,
             allow_soft_placement=True,
@@ -177,12 +242,12 @@ class FunctionLibraryRuntime:
                 kernels[node.name] = kernel
             return kernel
 
-        partitions = partition(body.graph, session.device_mgr.devices, self._edge_names)
+        partitions = partition(graph, session.device_mgr.devices, self._edge_names)
         executors = [
             initialize(part, session.device_mgr.lookup(device_name), make_kernel)
             for device_name, part in partitions.items()
         ]
-        return InstantiatedFunction(name, executors, len(body.arg_types), len(body.ret_types))
+        return InstantiatedFunction(name, executors, num_args, num_retvals)
 
 
 def _run(function: InstantiatedFunction, run_state: RunState, step: StepContext) -> None:

@@ -82,6 +82,24 @@ class FunctionLibraryRuntime(Protocol):
         """Runs function ``name`` in the calling thread and returns its results."""
         ...
 
+    def call_graph(
+        self,
+        ctx: OpKernelContext,
+        name: str,
+        make_graph_def: Callable[[], Any],
+        args: Sequence[Any],
+    ) -> list[Any]:
+        """Runs a graph that is made once for each name; arguments are its ``_Arg`` nodes."""
+        ...
+
+    def body_graph_def(self, name: str, attrs: Mapping[str, Any]) -> Any:
+        """The body of function ``name`` as a GraphDef with ``_Arg`` and ``_Retval`` nodes."""
+        ...
+
+    def gradient_function(self, name: str) -> str:
+        """The name of the function that is the gradient of function ``name``, or ""."""
+        ...
+
 
 @dataclass(slots=True)
 class StepContext:

@@ -231,8 +231,10 @@ class Backprop:
         try:
             return get_gradient_function(op)
         except LookupError:
-            if op.type in _PARTITIONED_CALLS or self._graph._is_function(op.type):
-                return _symbolic_gradient
+            called = op.attr("f").name if op.type in _PARTITIONED_CALLS else op.type
+            function = self._graph._get_function(called)
+            if function is not None:
+                return function.python_grad_func or _symbolic_gradient
             raise LookupError(
                 f"No gradient defined for operation '{op.name}' (op type: {op.type}). Register one "
                 "with `@tf.RegisterGradient`, or put a `tf.stop_gradient` behind the operation if "

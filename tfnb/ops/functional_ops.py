@@ -392,11 +392,16 @@ def device_index(ctx: OpKernelContext, *, device_names: list[str]) -> Any:
     return np.int32(device_names.index(kind) if kind in device_names else len(device_names))
 
 
-symbolic_gradient = register_op(
+@register_op(
     "SymbolicGradient",
     "input: Tin -> output: Tout",
     "Tin: list(type) >= 1",
     "Tout: list(type) >= 1",
     "f: func",
     shape=lambda c: list(c.inputs[: c.num_outputs]),
-)(None)
+)
+def symbolic_gradient(ctx: OpKernelContext, input: list[Any], *, f: NameAttrList) -> Any:
+    """The gradients of a function's arguments, given those and the gradients of its results."""
+    from tfnb.ops.symbolic_gradient import compute  # needs all that builds graphs
+
+    return compute(ctx, input, f)
