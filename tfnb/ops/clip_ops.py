@@ -102,10 +102,11 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any
     with name_scope(name, "clip_by_average_norm", [t, clip_norm]) as scope:
         t = convert_to_tensor(t, name="t")
         count = cast(array_ops.size(t), dtypes.float32)
-        axes = range_(array_ops.rank(t))
-        inverse = rsqrt_op(reduction_ops.reduce_sum(t * t, axes))
+        squares = t * t
+        inverse = rsqrt_op(reduction_ops.reduce_sum(squares, range_(array_ops.rank(t))))
+        scaled = t * clip_norm
         factor = minimum(inverse * count, convert_to_tensor(1.0) / clip_norm)
-        return array_ops.identity(t * clip_norm * factor, name=scope)
+        return array_ops.identity(scaled * factor, name=scope)
 
 
 def global_norm(t_list: Any, name: str | None = None) -> Any:
@@ -141,8 +142,9 @@ def clip_by_global_norm(
     if use_norm is None:
         use_norm = global_norm(t_list, name)
     with name_scope(name, "clip_by_global_norm", [*t_list, clip_norm]) as scope:
+        inverse = 1.0 / use_norm
         one = convert_to_tensor(1.0, dtype=use_norm.dtype)
-        finite_scale = clip_norm * minimum(1.0 / use_norm, one / clip_norm)
+        finite_scale = clip_norm * minimum(inverse, one / clip_norm)
         # Makes the scale NaN where the norm is infinite or NaN, else adds 0.
         scale = finite_scale + (use_norm - use_norm)
         values = [

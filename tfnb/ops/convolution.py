@@ -30,6 +30,7 @@ from tfnb.ops.conv_ops import (
     depthwise_conv2d_native_op,
 )
 from tfnb.ops.renamed_arguments import renamed
+from tfnb.ops.space_ops import required_space_to_batch_paddings
 
 EXPORTS = {
     "nn": [
@@ -620,7 +621,7 @@ def with_space_to_batch(
     if sizes is None or None in sizes:
         dynamic = array_ops.shape(input)
         sizes = array_ops.stack([dynamic[dim] for dim in dims])
-    paddings, crops = array_ops.required_space_to_batch_paddings(
+    paddings, crops = required_space_to_batch_paddings(
         input_shape=sizes, base_paddings=base, block_shape=rate
     )
     block = _fill_gaps(rate, 1, dims)

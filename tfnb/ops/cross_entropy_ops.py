@@ -22,15 +22,21 @@ from tfnb.ops import array_ops
 from tfnb.ops.activation_ops import relu
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cast_ops import cast
-from tfnb.ops.cwise_binary_ops import add_v2, greater_equal, sub
+from tfnb.ops.cwise_binary_ops import (
+    add_v2,
+    greater_equal,
+    less_equal,
+    logical_and,
+    sub,
+)
 from tfnb.ops.cwise_unary_ops import abs_op, exp_op, log, log1p
 from tfnb.ops.matmul_ops import matmul
 from tfnb.ops.renamed_arguments import renamed
+from tfnb.ops.sequence_ops import range_
 from tfnb.ops.softmax_ops import (
     log_softmax_op,
     shifted_logits,
     softmax_op,
-    swap_axes,
     widened,
 )
 
@@ -202,8 +208,8 @@ def softmax_cross_entropy_with_logits_v2(
         shape = logits.shape
         if axis != -1:
             position = axis + rank if axis < 0 else axis
-            precise = swap_axes(precise, position, rank - 1)
-            labels = swap_axes(labels, position, rank - 1)
+            precise = _move_to_end(precise, position, rank)
+            labels = _move_to_end(labels, position, rank)
         input_shape = array_ops.shape(precise)
         cost, _ = softmax_cross_entropy(
             _flatten_outer(precise), _flatten_outer(labels), name=scope
@@ -215,6 +221,11 @@ def softmax_cross_entropy_with_logits_v2(
             del left[axis]
             cost.set_shape(left)
         return cast(cost, logits.dtype) if as_float32 else cost
+
+
+def _move_to_end(x: Any, axis: Any, rank: Any) -> Any:
+    order = array_ops.concat([range_(axis), range_(axis + 1, rank), [axis]], 0)
+    return array_ops.transpose(x, order)
 
 
 def _flatten_outer(logits: Any) -> Any:
@@ -299,8 +310,8 @@ def sparse_softmax_cross_entropy_with_logits(
             )
         with control_dependencies(checks):
             classes = array_ops.shape(logits)[array_ops.rank(logits) - 1]
-            labels = array_ops.reshape(labels, [-1])
             precise = array_ops.reshape(precise, [-1, classes])
+            labels = array_ops.reshape(labels, [-1])
             cost, _ = sparse_softmax_cross_entropy(precise, labels, name=name)
             cost = array_ops.reshape(cost, shape_op)
             cost.set_shape(labels_shape)
@@ -390,6 +401,6 @@ def log_poisson_loss(
             stirling = targets * log(targets) - targets + half * log(two_pi * targets)
             zeros = array_ops.zeros_like(targets, dtype=targets.dtype)
             ones = array_ops.ones_like(targets, dtype=targets.dtype)
-            between = (targets >= zeros) & (targets <= ones)
+            between = logical_and(greater_equal(targets, zeros), less_equal(targets, ones))
             result += array_ops.where(between, zeros, stirling)
         return result

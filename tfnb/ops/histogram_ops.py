@@ -273,10 +273,11 @@ def bincount(
         if maxlength is not None:
             maxlength = convert_to_tensor(maxlength, name="maxlength", dtype=arr.dtype)
             size = minimum(maxlength, size)
+        if weights is not None:
+            weights = array_ops.reshape(weights, [-1])
+        arr = array_ops.reshape(arr, [-1])
         if weights is None:
             weights = convert_to_tensor(np.zeros(0, dtypes.as_dtype(dtype).as_numpy_dtype))
-        else:
-            weights = array_ops.reshape(weights, [-1])
-        return dense_bincount(array_ops.reshape(arr, [-1]), size, weights)
+        return dense_bincount(arr, size, weights)
 
 

@@ -522,12 +522,12 @@ def _as_matrix(a: Any, axes: Any, *, axes_first: bool) -> tuple[Any, Any, Any]:
         free, _ = array_ops.setdiff1d(range_(rank), axes)
     shape_a = array_ops.shape(a)
     free_dims = array_ops.gather(shape_a, free)
-    axes_size = reduce_prod(array_ops.gather(shape_a, axes))
+    axes_dims = array_ops.gather(shape_a, axes)
     free_size = reduce_prod(free_dims)
-    order = [axes, free] if axes_first else [free, axes]
-    sizes = [axes_size, free_size] if axes_first else [free_size, axes_size]
-    turned = array_ops.transpose(a, array_ops.concat(order, 0))
-    return array_ops.reshape(turned, array_ops.stack(sizes)), free_dims, static
+    axes_size = reduce_prod(axes_dims)
+    order = array_ops.concat([axes, free] if axes_first else [free, axes], 0)
+    shape = array_ops.stack([axes_size, free_size] if axes_first else [free_size, axes_size])
+    return array_ops.reshape(array_ops.transpose(a, order), shape), free_dims, static
 
 
 def trace(x: Any, name: str | None = None) -> Any:

@@ -37,7 +37,6 @@ from tfnb.ops.cross_entropy_ops import (
     sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
 )
 from tfnb.ops.cwise_binary_ops import (
-    div_no_nan_op,
     maximum,
     mul,
     not_equal,
@@ -45,7 +44,7 @@ from tfnb.ops.cwise_binary_ops import (
     sub,
 )
 from tfnb.ops.cwise_unary_ops import reciprocal, rsqrt_op, square
-from tfnb.ops.math_ops import add
+from tfnb.ops.math_ops import add, div_no_nan
 from tfnb.ops.matmul_ops import matmul
 from tfnb.ops.normalization_ops import fused_batch_norm_v3
 from tfnb.ops.normalization_ops import l2_loss as l2_loss
@@ -166,10 +165,10 @@ def weighted_moments(
         total = reduce_sum(weights * x, axes, name="weighted_input_sum", keepdims=True)
         spread_weights = weights + array_ops.zeros_like(x)
         weight = reduce_sum(spread_weights, axes, name="sum_of_weights", keepdims=True)
-        mean = div_no_nan_op(total, weight)
+        mean = div_no_nan(total, weight)
         distances = weights * squared_difference(x, mean)
         total_distance = reduce_sum(distances, axes, name="weighted_distsq", keepdims=True)
-        variance = div_no_nan_op(total_distance, weight)
+        variance = div_no_nan(total_distance, weight)
         if not keepdims:
             mean = array_ops.squeeze(mean, axis=axes)
             variance = array_ops.squeeze(variance, axis=axes)
@@ -195,8 +194,9 @@ def batch_normalization(
         inverse = rsqrt_op(variance + variance_epsilon)
         if scale is not None:
             inverse *= scale
+        scaled = x * cast(inverse, x.dtype)
         constant_part = offset - mean * inverse if offset is not None else -mean * inverse
-        return x * cast(inverse, x.dtype) + cast(constant_part, x.dtype)
+        return scaled + cast(constant_part, x.dtype)
 
 
 def batch_norm_with_global_normalization(
@@ -359,8 +359,9 @@ def dropout(
         else:
             raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
         drawn = random_ops.random_uniform(_noise_shape(x, noise_shape), seed=seed, dtype=x.dtype)
+        keeps = drawn >= rate
         zero = convert_to_tensor(0, dtype=x.dtype)
-        kept = array_ops.where_v2(drawn >= rate, scaled, zero)
+        kept = array_ops.where_v2(keeps, scaled, zero)
         kept.set_shape(x.shape)
         return kept
 

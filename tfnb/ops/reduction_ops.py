@@ -21,7 +21,15 @@ from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.framework.tensor import Tensor
 from tfnb.ops import array_ops, complex_ops, data_flow_ops, sequence_ops
 from tfnb.ops.cast_ops import cast
-from tfnb.ops.cwise_binary_ops import add_v2, equal, floor_div, maximum, not_equal
+from tfnb.ops.cwise_binary_ops import (
+    add_v2,
+    equal,
+    floor_div,
+    maximum,
+    not_equal,
+    select_v2,
+    sub,
+)
 from tfnb.ops.cwise_unary_ops import conj, exp_op, is_finite, log, sqrt_op, square
 from tfnb.ops.renamed_arguments import renamed
 
@@ -477,7 +485,8 @@ def _all_axes(x: Any, axis: Any) -> Any:
         return axis
     if isinstance(x, (Tensor, SparseTensor)):
         rank = x.shape.rank if isinstance(x, Tensor) else x.dense_shape.shape.num_elements()
-        if rank is not None:
+        # With rank 0 as with an unknown one, Range and Rank do the right thing.
+        if rank:
             return convert_to_tensor(np.arange(rank, dtype=np.int32), name="Const")
     return sequence_ops.range_(0, array_ops.rank(x))
 
@@ -630,12 +639,11 @@ def reduce_logsumexp(
     x = convert_to_tensor(input_tensor)
     with name_scope(name, "ReduceLogSumExp", [x]) as scope:
         largest = reduce_max(x, axis=axis, keepdims=True)
-        largest = array_ops.stop_gradient(
-            array_ops.where(is_finite(largest), largest, array_ops.zeros_like(largest))
-        )
-        result = log(reduce_sum(exp_op(x - largest), axis=axis, keepdims=keepdims))
+        largest = array_ops.stop_gradient(select_v2(is_finite(largest), largest, 0))
+        result = log(reduce_sum(exp_op(sub(x, largest)), axis=axis, keepdims=keepdims))
         if not keepdims:
-            largest = array_ops.reshape(largest, array_ops.shape(result))
+            shape = array_ops.shape_internal(result, optimize=False)
+            largest = array_ops.reshape(largest, shape)
         result = add_v2(result, largest, name=scope)
         if axis is None and not keepdims and not result.shape.is_fully_defined():
             result.set_shape(())

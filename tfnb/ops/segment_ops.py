@@ -414,16 +414,14 @@ def _gradient_of_unsorted_extremes(op: Any, grad: Any) -> Any:
 def _segment_sizes(data: Any, segment_ids: Any, num_segments: Any) -> Any:
     """How many rows each segment has, at least 1, ready to divide sums by."""
     num_segments = convert_to_tensor(num_segments)
-    segment_ids = convert_to_tensor(segment_ids)
-    ids_shape = array_ops.shape_internal(segment_ids)
-    ones = array_ops.ones(ids_shape, dtype=data.dtype)
+    ones = array_ops.ones(array_ops.shape_internal(segment_ids), dtype=data.dtype)
     counts = unsorted_segment_sum(ones, segment_ids, num_segments)
+    first = num_segments[None]
     inner = array_ops.ones(
-        array_ops.expand_dims(array_ops.rank(data) - array_ops.rank(segment_ids), 0),
-        dtype=dtypes.int32,
+        [array_ops.rank(data) - array_ops.rank(segment_ids)], dtype=num_segments.dtype
     )
-    shape = array_ops.concat([array_ops.reshape(cast(num_segments, dtypes.int32), [1]), inner], 0)
-    return maximum(array_ops.reshape(counts, shape), cast(1, data.dtype))
+    counts = array_ops.reshape(counts, array_ops.concat([first, inner], axis=0))
+    return maximum(counts, 1)
 
 
 def unsorted_segment_mean(

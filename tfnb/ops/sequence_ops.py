@@ -17,7 +17,7 @@ from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import shape_text
-from tfnb.ops.cast_ops import cast
+from tfnb.ops.cast_ops import cast, cast_op
 from tfnb.ops.cwise_binary_ops import div_no_nan_op, equal, maximum
 from tfnb.ops.cwise_unary_ops import exp_op, log
 
@@ -179,7 +179,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
     with name_scope(name, "linspace", [start, stop]):
         start = convert_to_tensor(start, name="start")
         stop = convert_to_tensor(stop, name="stop", dtype=start.dtype)
-        count = convert_to_tensor(num, name="num", dtype=dtypes.int32)
+        count = _int_tensor(num, "num")
         shape = array_ops.broadcast_dynamic_shape(array_ops.shape(start), array_ops.shape(stop))
         start = array_ops.broadcast_to(start, shape)
         stop = array_ops.broadcast_to(stop, shape)
@@ -209,6 +209,16 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
             axis=0,
         )
         return array_ops.slice(joined, array_ops.zeros_like(full_shape), size)
+
+
+def _int_tensor(value: Any, name: str) -> Any:
+    tensor = convert_to_tensor(value, name=name, preferred_dtype=dtypes.int32)
+    if not tensor.dtype.is_integer:
+        raise TypeError(
+            f"Argument `tensor` (name: {name}) must be of type integer. Received `tensor` = "
+            f"{tensor} of dtype: {tensor.dtype}"
+        )
+    return cast_op(tensor, DstT=dtypes.int32)
 
 
 # --------------------------------------------------------------------------------- cumulative ops

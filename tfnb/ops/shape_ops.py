@@ -132,7 +132,7 @@ def shape(
       out_type: int32 (the default) or int64.
       optimize: whether a known shape gives a constant.
     """
-    return shape_internal(input, name, optimize=optimize, out_type=out_type)
+    return shape_internal(input, name, optimize=optimize, out_type=out_type or dtypes.int32)
 
 
 def shape_internal(
@@ -151,7 +151,7 @@ def shape_internal(
         input = convert_to_tensor(input)
         if optimize and input.shape.is_fully_defined():
             if out_type is None:
-                return convert_to_tensor(input.shape, name=name)
+                return convert_to_tensor(input.shape)
             return constant(input.shape.as_list(), out_type, name=name)
         found: Tensor = shape_op(input, out_type=out_type or dtypes.int32, name=name)
         return found

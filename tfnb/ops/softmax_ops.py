@@ -17,6 +17,7 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.cwise_binary_ops import sub
 from tfnb.ops.cwise_unary_ops import exp_op
 from tfnb.ops.reduction_ops import reduce_sum
 from tfnb.ops.renamed_arguments import renamed
@@ -96,10 +97,13 @@ def _along(op: Any, logits: Any, axis: int, name: str | None) -> Any:
             f"dimensions in the input. Received: axis={axis}",
         )
     shape = logits.shape
+    position = array_ops.rank(logits)
+    position = axis + position if axis < 0 else axis
     dynamic_rank = array_ops.rank(logits)
-    position = axis + dynamic_rank if axis < 0 else axis
-    swapped = swap_axes(logits, position, dynamic_rank - 1)
-    output = swap_axes(op(swapped), position, dynamic_rank - 1, name=name)
+    position = position % rank
+    swapped = swap_axes(logits, position, sub(dynamic_rank, 1))
+    output = op(swapped)
+    output = swap_axes(output, position, sub(dynamic_rank, 1), name=name)
     output.set_shape(shape)
     return output
 

@@ -524,11 +524,7 @@ def required_space_to_batch_paddings(
         start = base[:, 0]
         full = sizes + start + base[:, 1]
         end = base[:, 1] + (block - full % block) % block
-        paddings = concat_ops.stack(
-            [concat_ops.stack([start[i], end[i]]) for i in range(count)], name="paddings"
-        )
+        paddings = concat_ops.stack([[start[i], end[i]] for i in range(count)], name="paddings")
         extra = end - base[:, 1]
-        crops = concat_ops.stack(
-            [concat_ops.stack([0, extra[i]]) for i in range(count)], name="crops"
-        )
+        crops = concat_ops.stack([[0, extra[i]] for i in range(count)], name="crops")
         return paddings, crops

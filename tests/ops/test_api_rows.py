@@ -1,0 +1,40 @@
+"""Functions of the public API build the nodes that TensorFlow builds, under the same names."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tfnb as tf
+from tests.ops import api_rows
+
+# What we build otherwise on purpose: fewer nodes, or nodes of newer ops.
+_OTHERWISE = {
+    "tf.linspace(0.0, 1.0, 5)": "TensorFlow makes a Cast that nobody uses",
+    'tf.lin_space(0.0, 1.0, 5, name="ls")': "TensorFlow makes a Cast that nobody uses",
+}
+
+
+@cache
+def _golden() -> dict[str, Any]:
+    path = Path(__file__).parents[1] / "golden" / "api.json"
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+@pytest.mark.parametrize("row", api_rows.rows())
+def test_builds_what_tensorflow_builds(row: str) -> None:
+    """Nodes (name, op, inputs), result and errors are TensorFlow's."""
+    wanted = _golden()[row]
+    found = json.loads(json.dumps(api_rows.describe(tf, row)))
+    if "error" in wanted:
+        assert wanted["error"] == found.get("error"), found
+        return
+    assert "error" not in found, found
+    assert wanted["result"] == found["result"]
+    if row not in _OTHERWISE:
+        assert wanted["nodes"] == found["nodes"]
