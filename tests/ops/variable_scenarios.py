@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from tests.ops.control_flow_scenarios import GRADIENTS, _p, _x
+from tests.ops.control_flow_scenarios import GRADIENTS, _p, _x, gradient
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,3 +102,25 @@ def _custom_gradient_of_variable(tf: Any, variable: Any) -> Any:
 
     x = _x(tf, [2])
     return tf.gradients(scaled(x), [x, v])
+
+
+def _reference(tf: Any, value: Any) -> Any:
+    variable = tf.Variable(value, use_resource=False)
+    return variable, variable._ref()
+
+
+@gradient
+def _references_in_while(tf: Any) -> Any:
+    v, ref = _reference(tf, 1.5)
+
+    def body(i: Any, r: Any) -> Any:
+        return i + 1, tf.raw_ops.RefIdentity(input=r)
+
+    loop = tf.while_loop(lambda i, r: i < 20, body, [tf.constant(0), ref], parallel_iterations=5)
+    return loop, tf.gradients(tf.exp(loop[1]), v)
+
+
+@gradient
+def _references_in_cond(tf: Any) -> Any:
+    _, ref = _reference(tf, [1.5])
+    return tf.cond(_p(tf), lambda: ref, lambda: tf.raw_ops.RefIdentity(input=ref))

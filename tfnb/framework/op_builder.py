@@ -145,10 +145,11 @@ def _check_deprecation(plan: OpPlan, graph: Graph) -> None:
 
 
 def _ref_inputs(plan: OpPlan, flat: Sequence[Tensor]) -> tuple[Operation, ...]:
-    """The ops whose buffers the node changes in place: it must live on their device."""
-    return tuple(
-        tensor.op for arg, tensor in zip(plan.op_def.inputs, flat) if arg.is_ref and not arg.is_list
-    )
+    """The ops whose buffers the node changes in place: it must live on their device.
+
+    Of a list of references, the first counts.
+    """
+    return tuple(tensor.op for arg, tensor in zip(plan.op_def.inputs, flat) if arg.is_ref)
 
 
 # -------------------------------------------------------------------------------- which graph it is

@@ -117,6 +117,10 @@ def _next_iteration_gradient(op: Operation, grad: Any) -> Any:
     return grad
 
 
+def _ref_identity_gradient(op: Operation, grad: Any) -> Any:
+    return grad
+
+
 def _enter_gradient(op: Operation, grad: Any) -> Any:
     loop = get_default_graph()._get_control_flow_context()
     if loop is None or not loop.back_prop or loop.grad_state is None:
@@ -147,6 +151,7 @@ for _definition, _gradient in (
     (primitives.ref_exit, _exit_gradient),
     (primitives.next_iteration, _next_iteration_gradient),
     (primitives.ref_next_iteration, _next_iteration_gradient),
+    (primitives.ref_identity, _ref_identity_gradient),
     (primitives.enter, _enter_gradient),
     (primitives.ref_enter, _enter_gradient),
 ):
