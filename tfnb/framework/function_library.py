@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tfnb.core import op_registry
 from tfnb.core.op_def_proto import op_def_from_proto
 from tfnb.core.op_registry import OpDefinition
 from tfnb.core.shape_inference import unknown_shapes
@@ -86,10 +87,15 @@ def check_function(graph: Graph, function: GraphFunction) -> None:
     """Refuses a function that a graph cannot take.
 
     Raises:
-      ValueError: it has two gradients, or another function has its name.
+      ValueError: it has two gradients, or an op or another function has its name.
     """
     if function.grad_func_name and getattr(function, "python_grad_func", None):
         raise ValueError(f"Gradient defined twice for function {function.name}")
+    if op_registry.find(function.name) is not None:
+        raise ValueError(
+            f"Cannot add function '{function.name}' because an op with the same name already "
+            "exists."
+        )
     old = graph._functions.get(function.name)
     if old is not None and old is not function and old.definition != function.definition:
         raise ValueError(

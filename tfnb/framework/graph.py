@@ -73,6 +73,9 @@ class Graph:
         self._collections: dict[Any, list[Any]] = {}
         self._functions: dict[str, GraphFunction] = {}
         self._function_definitions: dict[str, OpDefinition] = {}
+        # What calls of these functions give (function_shapes), and the calls that this graph is in.
+        self._call_shapes: dict[Any, Any] = {}
+        self._call_chain: tuple[str, ...] = ()
         self._versions = versions.VersionDef(
             producer=versions.GRAPH_DEF_VERSION,
             min_consumer=versions.GRAPH_DEF_VERSION_MIN_CONSUMER,

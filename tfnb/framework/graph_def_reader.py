@@ -130,15 +130,19 @@ class GraphDefReader:
         # nodes whose inputs have another spelling or order than the one that we write
         self._respelt: set[str] = set()
 
-    def read(self, validate_colocation: bool = True) -> None:
+    def read(self, validate_colocation: bool = True, validate_names: bool = True) -> None:
         """Makes all operations.
+
+        Args:
+          validate_colocation: whether nodes must be colocated with nodes that are there.
+          validate_names: whether names must be ones that users may give.
 
         Raises:
           ValueError: the nodes are no graph, or do not fit their ops.
           NotFoundError: ops are not registered; names all of them.
           UnimplementedError: an op was removed before the version that produced the graph.
         """
-        self._index(validate_colocation)
+        self._index(validate_colocation, validate_names)
         try:
             self._make_all(range(len(self._node_defs)))
         except _OutOfOrder:
@@ -153,12 +157,12 @@ class GraphDefReader:
 
     # -- names and order -------------------------------------------------------------------------
 
-    def _index(self, validate_colocation: bool) -> None:
+    def _index(self, validate_colocation: bool, validate_names: bool) -> None:
         names = self._names
         is_valid = _VALID_NAME.fullmatch
         for position, node in enumerate(self._node_defs):
             name = node.name
-            if is_valid(name) is None:
+            if validate_names and is_valid(name) is None:
                 raise ValueError(f"Node '{name}': Node name contains invalid characters")
             if name in names:
                 raise ValueError(f"Node '{name}' is not unique")
@@ -238,9 +242,7 @@ class GraphDefReader:
         for position in order:
             node = node_defs[position]
             op_type, name, texts = node.op, node.name, list(node.input)
-            reader = readers.get(op_type)
-            if reader is None:
-                reader = readers[op_type] = self._reader_for(op_type)
+            reader = readers.get(op_type) or self.node_reader(op_type)
             controls: list[Operation] = []
             back: list[tuple[int, TensorId]] | None = None
             if mapped:
@@ -420,11 +422,23 @@ class GraphDefReader:
 
     # -- ops -------------------------------------------------------------------------------------
 
-    def _reader_for(self, op_type: str) -> NodeReader:
+    def node_reader(self, op_type: str) -> NodeReader:
+        """What reads the nodes of an op.
+
+        Raises:
+          NotFoundError: the op is not registered; names all that are not.
+          UnimplementedError: it was removed before the version that produced the graph.
+        """
+        found = self._readers.get(op_type)
+        if found is not None:
+            return found
         definition = op_registry.find(op_type)
         if definition is None and op_type in self.graph._functions:
             definition = self.graph._op_definition(op_type)
         if definition is None:
+            if not op_type:
+                name = next(node.name for node in self._node_defs if not node.op)
+                raise ValueError(f"Node '{name}' does not specify an operation")
             raise self._not_registered(op_type)
         producer = self.graph._versions.producer
         deprecated = definition.op_def.deprecated
@@ -433,7 +447,8 @@ class GraphDefReader:
                 f"Op {op_type} is not available in GraphDef version {producer}. It has been "
                 f"removed in version {deprecated[0]}. {deprecated[1]}."
             )
-        return NodeReader(definition)
+        found = self._readers[op_type] = NodeReader(definition)
+        return found
 
     def _not_registered(self, op_type: str) -> errors.NotFoundError:
         """Says all that is missing at once."""

@@ -15,6 +15,8 @@ from tfnb.framework.exporter import node_inputs
 from tfnb.framework.static_evaluation import constant_as_shape, evaluate_constant
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
     from tfnb.core.dtypes import DType
@@ -70,17 +72,25 @@ def infer_shapes(op: Operation) -> None:
       ValueError: the inputs' shapes do not fit the op; names the node and the shapes.
     """
     function = op.op_definition.shape_function
-    outputs = op.outputs
     if function is unchanged_shape:
-        outputs[0]._shape = op.inputs[0]._shape
+        op.outputs[0]._shape = op.inputs[0]._shape
         return
-    if function is None:
-        return
+    if function is not None:
+        _run(function, op)
+    if op.graph._functions:
+        from tfnb.framework.function_shapes import infer_call_shapes
+
+        infer_call_shapes(op)
+
+
+def _run(function: Callable[[InferenceContext], Any], op: Operation) -> None:
+    outputs = op.outputs
     context = OperationInferenceContext(op)
     try:
         shapes = function(context)
-    except ValueError as error:
-        raise ValueError(_text(str(error), op, context)) from error
+    except (ValueError, InvalidArgumentError) as error:
+        text = error.message if isinstance(error, InvalidArgumentError) else str(error)
+        raise ValueError(_text(text, op, context)) from error
     if isinstance(shapes, TensorShape):
         outputs[0]._shape = shapes
     else:

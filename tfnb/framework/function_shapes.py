@@ -1,0 +1,198 @@
+"""Static shapes of function calls: the body is built for the shapes of the arguments.
+
+A call is a node whose op is a function of the graph's library, or a ``PartitionedCall`` of one.
+Its body becomes a graph that nobody keeps; what it gave is remembered per function, attributes and
+argument shapes, for all calls in a graph and in the bodies it builds.  A function that calls itself
+is not followed: nothing is known of its results there.  Corresponds to the ShapeRefiner's
+inference through functions; in a FunctionDef an input is spelled ``arg``, ``arg:1``,
+``node:out_arg:1`` or ``^node``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import op_registry
+from tfnb.core.attr_value import encode_attr
+from tfnb.core.node_text import attr_text
+from tfnb.framework.graph_def_reader import GraphDefReader, InputMap
+from tfnb.framework.operation_factory import create_operation
+from tfnb.proto import graph_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfnb.core.dtypes import DType
+    from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.proto import attr_value_pb2
+
+# What is known of one result: its shape, and what it refers to if it is a handle.
+Known = tuple["TensorShape", "list[tuple[DType, TensorShape]] | None"]
+
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+# Calls within calls beyond this are not followed.
+_MAX_DEPTH = 32
+
+
+def infer_call_shapes(op: Operation) -> None:
+    """Sets the static shapes of a call's outputs to those of the function's results.
+
+    Raises:
+      ValueError: the function's body is no graph.
+      NotFoundError: it needs an op that is not registered.
+    """
+    called = _called_function(op)
+    if called is None:
+        return
+    name, attrs = called
+    graph = op.graph
+    if name in graph._call_chain or len(graph._call_chain) >= _MAX_DEPTH:
+        return
+    key = (graph._functions[name], _key_of(attrs), tuple(_key_of_tensor(t) for t in op.inputs))
+    known = graph._call_shapes.get(key)
+    if known is None:
+        known = graph._call_shapes[key] = _shapes_of_results(graph, name, attrs, op.inputs)
+    if len(known) == len(op.outputs):
+        for tensor, (shape, data) in zip(op.outputs, known):
+            tensor._shape = shape
+            tensor._handle_data = data
+
+
+def _called_function(op: Operation) -> tuple[str, Mapping[str, Any]] | None:
+    functions = op.graph._functions
+    if op._attrs.get("_disable_call_shape_inference"):
+        return None
+    if op.type in _CALLS:
+        function = op._attrs["f"]
+        return (function.name, function.attrs) if function.name in functions else None
+    return (op.type, op._attrs) if op.type in functions else None
+
+
+def _key_of(attrs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (name, attr_text(attrs[name])) for name in sorted(attrs) if not name.startswith("_")
+    )
+
+
+def _key_of_tensor(tensor: Tensor) -> Any:
+    data = tensor._handle_data
+    if data:
+        return tensor._shape.dim_values, tuple((dtype, shape.dim_values) for dtype, shape in data)
+    return tensor._shape.dim_values
+
+
+def _shapes_of_results(
+    graph: Graph, name: str, attrs: Mapping[str, Any], inputs: tuple[Tensor, ...]
+) -> list[Known]:
+    from tfnb.framework.graph import Graph
+
+    body = Graph()
+    body._versions = graph._versions
+    body._functions, body._function_definitions = graph._functions, graph._function_definitions
+    body._call_shapes, body._call_chain = graph._call_shapes, (*graph._call_chain, name)
+    builder = _BodyBuilder(body, graph._functions[name].definition, attrs)
+    results = builder.build(graph._op_definition(name), inputs)
+    return [(tensor._shape, tensor._handle_data) for tensor in results]
+
+
+class _BodyBuilder:
+    """Builds one function's body into a graph."""
+
+    def __init__(
+        self, body: Graph, definition: graph_pb2.FunctionDef, attrs: Mapping[str, Any]
+    ) -> None:
+        self._definition = definition
+        self._attrs = attrs
+        self._body = body
+        self._nodes = []
+        for node in definition.node_def:
+            copy = graph_pb2.NodeDef()
+            copy.CopyFrom(node)
+            for message in copy.attr.values():
+                self._fill_placeholders(message)
+            self._nodes.append(copy)
+        self._input_map = InputMap()
+        self._reader = GraphDefReader(body, self._nodes, "", self._input_map, [])
+        # spelling without the last index -> the names of the tensors, as a GraphDef spells them
+        self._spelt: dict[str, list[str]] = {}
+
+    def build(self, function: op_registry.OpDefinition, inputs: tuple[Tensor, ...]) -> list[Tensor]:
+        """The tensors of the body that are the function's results."""
+        ranges = function.op_def.input_ranges(self._attrs)
+        for arg in function.op_def.inputs:
+            self._spelt[arg.name] = []
+            for number, position in enumerate(ranges[arg.name]):
+                placeholder = self._placeholder(inputs[position])
+                self._input_map.tensors[(arg.name, number)] = placeholder
+                self._spelt[arg.name].append(f"{arg.name}:{number}")
+        for node in self._nodes:
+            reader = self._reader.node_reader(node.op)
+            outputs = reader.plan.op_def.output_ranges(reader.read_attrs(node))
+            for name, flat in outputs.items():
+                self._spelt[f"{node.name}:{name}"] = [f"{node.name}:{index}" for index in flat]
+        for node in self._nodes:
+            texts = [text for given in node.input for text in self._tensors(given, node.name)]
+            node.ClearField("input")
+            node.input.extend(texts)
+        self._reader.read(validate_colocation=False, validate_names=False)
+        return [tensor for arg in function.op_def.outputs for tensor in self._results(arg.name)]
+
+    def _placeholder(self, like: Tensor) -> Tensor:
+        definition = op_registry.get("Placeholder")
+        dtype = like.dtype.base_dtype
+        attrs = {"dtype": dtype, "shape": like._shape}
+        op = create_operation(self._body, definition, (), attrs, "arg", (dtype,))
+        op.outputs[0]._shape = like._shape
+        op.outputs[0]._handle_data = like._handle_data
+        return op.outputs[0]
+
+    def _find(self, text: str) -> list[str] | None:
+        """The tensors that an input's text means; None if there are none."""
+        whole = self._spelt.get(text)
+        if whole is not None:
+            return whole
+        source, _, index = text.rpartition(":")
+        tensors = self._spelt.get(source)
+        if tensors is None or not index.isdecimal() or int(index) >= len(tensors):
+            return None
+        return [tensors[int(index)]]
+
+    def _tensors(self, text: str, node_name: str) -> list[str]:
+        if text.startswith("^"):
+            # Waiting for an argument is waiting for nothing.
+            return [] if text[1:] in self._spelt else [text]
+        found = self._find(text)
+        if found is None:
+            raise ValueError(f"input {text} is not found: {{{{node {node_name}}}}}")
+        return found
+
+    def _results(self, output: str) -> list[Tensor]:
+        if output not in self._definition.ret:
+            raise ValueError(f"Return {output} missing.\n\tIn function output {output}")
+        text = self._definition.ret[output]
+        found = self._find(text)
+        if found is None:
+            raise ValueError(
+                f"Return {output} -> {text} is not found.\n\tIn function output {output}"
+            )
+        return [self._tensor(one) for one in found]
+
+    def _tensor(self, text: str) -> Tensor:
+        name, _, index = text.rpartition(":")
+        argument = self._input_map.tensors.get((name, int(index)))
+        return argument if argument is not None else self._reader.by_name[name].outputs[int(index)]
+
+    def _fill_placeholders(self, message: attr_value_pb2.AttrValue) -> None:
+        kind = message.WhichOneof("value")
+        if kind == "placeholder" and message.placeholder in self._attrs:
+            message.CopyFrom(encode_attr(self._attrs[message.placeholder]))
+        elif kind == "func":
+            for inner in message.func.attr.values():
+                self._fill_placeholders(inner)
+        elif kind == "list":
+            for function in message.list.func:
+                for inner in function.attr.values():
+                    self._fill_placeholders(inner)
