@@ -1,0 +1,385 @@
+"""Queues: elements that wait for somebody, and somebody who waits for elements.
+
+A queue serves attempts in the order they came: an attempt to put something in waits for room, an
+attempt to take something out waits for elements.  Nobody holds a thread: an attempt carries the
+callback that ends it. Every change calls ``_flush``, which lets the first attempts of both kinds go
+as far as they can.
+
+An attempt that takes several elements takes them as they come; if it is cancelled, or the queue
+closes before it has all, what it took goes back.  Corresponds to ``queue_base.cc`` and its kin.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import secrets
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.philox import Philox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tfnb.core.cancellation import CancellationManager
+    from tfnb.core.dtypes import DType
+
+    type_of_element = tuple[Any, ...]
+    type_of_done = Callable[[Any], None]
+
+
+class _Attempt:
+    """Somebody who waits: to put ``elements`` in, or to take ``wanted`` out."""
+
+    __slots__ = ("done", "elements", "manager", "small_batch", "token", "wanted")
+
+    def __init__(
+        self,
+        done: type_of_done,
+        elements: list[type_of_element],
+        wanted: int = 0,
+        small_batch: bool = False,
+    ) -> None:
+        self.done = done
+        self.elements = elements
+        self.wanted = wanted
+        self.small_batch = small_batch
+        self.manager: CancellationManager | None = None
+        self.token = 0
+
+
+class Queue:
+    """First in, first out; thread safe.
+
+    Args:
+      name: for messages.
+      types: dtype of each component of an element.
+      shapes: shape of each component; empty where nothing is promised.
+      capacity: how many elements fit; negative for any number.
+    """
+
+    kind = "FIFOQueue"
+
+    def __init__(
+        self, name: str, types: Sequence[DType], shapes: Sequence[TensorShape], capacity: int
+    ) -> None:
+        self.name = name
+        self.types = tuple(types)
+        self.shapes = tuple(shapes)
+        self.capacity = capacity if capacity >= 0 else 1 << 62
+        self._lock = threading.RLock()
+        self._closed = False  # guarded by self._lock
+        self._puts: deque[_Attempt] = deque()  # guarded by self._lock
+        self._takes: deque[_Attempt] = deque()  # guarded by self._lock
+
+    # -- how elements are kept; guarded by self._lock
+
+    def _make_store(self) -> Any:
+        return deque()
+
+    def _add(self, element: type_of_element) -> None:
+        self._store.append(element)
+
+    def _remove(self) -> type_of_element:
+        found: type_of_element = self._store.popleft()
+        return found
+
+    def _put_back(self, elements: Sequence[type_of_element]) -> None:
+        self._store.extendleft(reversed(elements))
+
+    def _available(self) -> int:
+        """How many elements may be taken now."""
+        return len(self._store)
+
+    @property
+    def _store(self) -> Any:
+        store = self.__dict__.get("_elements")
+        if store is None:
+            store = self.__dict__["_elements"] = self._make_store()
+        return store
+
+    # -- what users ask
+
+    def size(self) -> int:
+        """How many elements are inside."""
+        with self._lock:
+            return len(self._store)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing may be put in any more."""
+        return self._closed
+
+    def enqueue(
+        self,
+        elements: list[type_of_element],
+        done: type_of_done,
+        manager: CancellationManager,
+    ) -> None:
+        """Puts elements in, one after the other; ``done`` hears when all are inside."""
+        for element in elements:
+            self._check(element)
+        self._start(self._puts, _Attempt(done, list(elements)), manager, "Enqueue")
+
+    def dequeue(
+        self,
+        count: int,
+        done: type_of_done,
+        manager: CancellationManager,
+        small_batch: bool = False,
+    ) -> None:
+        """Takes ``count`` elements out; ``done`` gets a list of them.
+
+        With ``small_batch`` a closed queue gives what it has, if that is anything.
+        """
+        self._start(self._takes, _Attempt(done, [], count, small_batch), manager, "Dequeue")
+
+    def close(self, cancel_pending_enqueues: bool = False) -> None:
+        """Takes nothing more in; what is inside may still be taken out."""
+        ended: list[tuple[_Attempt, Any]] = []
+        with self._lock:
+            self._closed = True
+            if cancel_pending_enqueues:
+                while self._puts:
+                    error = errors.cancelled("Enqueue operation was cancelled")
+                    ended.append((self._puts.popleft(), error))
+            ended += self._flush()
+        _finish(ended)
+
+    def _start(
+        self,
+        attempts: deque[_Attempt],
+        attempt: _Attempt,
+        manager: CancellationManager,
+        what: str,
+    ) -> None:
+        with self._lock:
+            attempts.append(attempt)
+            ended = self._flush()
+            if attempt in attempts:
+                attempt.manager, attempt.token = manager, manager.get_cancellation_token()
+
+                def cancel() -> None:
+                    self._cancel(attempts, attempt, what)
+
+                if not manager.register_callback(attempt.token, cancel):
+                    attempt.manager = None
+                    ended += self._withdraw(attempts, attempt, what)
+        _finish(ended)
+
+    def _cancel(self, attempts: deque[_Attempt], attempt: _Attempt, what: str) -> None:
+        with self._lock:
+            ended = self._withdraw(attempts, attempt, what)
+        _finish(ended)
+
+    def _withdraw(
+        self, attempts: deque[_Attempt], attempt: _Attempt, what: str
+    ) -> list[tuple[_Attempt, Any]]:
+        if attempt not in attempts:
+            return []
+        attempts.remove(attempt)
+        if attempts is self._takes and attempt.elements:
+            self._put_back(attempt.elements)
+        ended: list[tuple[_Attempt, Any]] = [
+            (attempt, errors.cancelled(f"{what} operation was cancelled"))
+        ]
+        return ended + self._flush()
+
+    def _flush(self) -> list[tuple[_Attempt, Any]]:
+        """Lets attempts go as far as they can; returns those that have ended, with their answer."""
+        ended: list[tuple[_Attempt, Any]] = []
+        moved = True
+        while moved:
+            moved = False
+            while self._puts and self._serve_put(self._puts[0], ended):
+                moved = True
+            while self._takes and self._serve_take(self._takes[0], ended):
+                moved = True
+        return ended
+
+    def _serve_put(self, attempt: _Attempt, ended: list[tuple[_Attempt, Any]]) -> bool:
+        """Whether anything changed."""
+        if self._closed:
+            self._puts.popleft()
+            ended.append((attempt, errors.cancelled(f"{self.kind} '{self.name}' is closed.")))
+            return True
+        changed = False
+        while attempt.elements and len(self._store) < self.capacity:
+            self._add(attempt.elements.pop(0))
+            changed = True
+        if not attempt.elements:
+            self._puts.popleft()
+            ended.append((attempt, None))
+            return True
+        return changed and bool(self._takes)
+
+    def _serve_take(self, attempt: _Attempt, ended: list[tuple[_Attempt, Any]]) -> bool:
+        missing = attempt.wanted - len(attempt.elements)
+        if self._closed and self._available() < missing and not self._puts:
+            found = len(attempt.elements) + self._available()
+            self._takes.popleft()
+            if attempt.small_batch and found:
+                while self._available():
+                    attempt.elements.append(self._remove())
+                ended.append((attempt, attempt.elements))
+                return True
+            self._put_back(attempt.elements)
+            ended.append(
+                (
+                    attempt,
+                    errors.out_of_range(
+                        f"{self.kind} '{self.name}' is closed and has insufficient elements "
+                        f"(requested {attempt.wanted}, current size {found})"
+                    ),
+                )
+            )
+            return True
+        changed = False
+        while missing and self._available():
+            attempt.elements.append(self._remove())
+            missing -= 1
+            changed = True
+        if not missing:
+            self._takes.popleft()
+            ended.append((attempt, attempt.elements))
+            return True
+        return changed and bool(self._puts)
+
+    def _check(self, element: type_of_element) -> None:
+        for position, (value, shape) in enumerate(zip(element, self.shapes)):
+            if not shape.is_compatible_with(TensorShape(list(np.shape(value)))):
+                raise errors.invalid_argument(
+                    f"Shape mismatch in tuple component {position}. Expected {_dims(shape)}, got "
+                    f"{_dims(TensorShape(list(np.shape(value))))}"
+                )
+
+    def stack(self, xp: Any, elements: Sequence[type_of_element]) -> tuple[Any, ...]:
+        """The components of several elements, each along a new first dimension."""
+        return tuple(
+            self._stack_one(xp, position, [element[position] for element in elements])
+            for position in range(len(self.types))
+        )
+
+    def _stack_one(self, xp: Any, position: int, values: list[Any]) -> Any:
+        if not values:
+            shape = [size or 0 for size in self.shapes[position].as_list()]
+            return xp.zeros((0, *shape), self.types[position].numpy_dtype)
+        return xp.stack(values)
+
+
+def _dims(shape: TensorShape) -> str:
+    dims = shape.dim_values
+    if dims is None:
+        return "<unknown>"
+    return f"[{','.join('?' if size is None else str(size) for size in dims)}]"
+
+
+def _finish(ended: Sequence[tuple[_Attempt, Any]]) -> None:
+    """Calls back, outside every lock."""
+    for attempt, answer in ended:
+        if attempt.manager is not None:
+            attempt.manager.try_deregister_callback(attempt.token)
+        attempt.done(answer)
+
+
+class RandomShuffleQueue(Queue):
+    """Gives any element; keeps ``min_after_dequeue`` of them inside while it is open."""
+
+    kind = "RandomShuffleQueue"
+
+    def __init__(
+        self,
+        name: str,
+        types: Sequence[DType],
+        shapes: Sequence[TensorShape],
+        capacity: int,
+        min_after_dequeue: int,
+        seed: int,
+        seed2: int,
+    ) -> None:
+        super().__init__(name, types, shapes, capacity)
+        self.min_after_dequeue = min_after_dequeue
+        self.seeds = (seed, seed2)
+        if not seed and not seed2:
+            seed, seed2 = secrets.randbits(63), secrets.randbits(63)
+        self._numbers = _stream(Philox.from_seeds(seed, seed2))
+
+    def _make_store(self) -> Any:
+        return []
+
+    def _available(self) -> int:
+        kept = 0 if self._closed else self.min_after_dequeue
+        return max(0, len(self._store) - kept)
+
+    def _remove(self) -> type_of_element:
+        store = self._store
+        index = next(self._numbers) % len(store)
+        found: type_of_element = store[index]
+        store[index] = store[-1]
+        store.pop()
+        return found
+
+    def _put_back(self, elements: Sequence[type_of_element]) -> None:
+        self._store.extend(elements)
+
+
+_BLOCKS = 16
+
+
+def _stream(generator: Philox) -> Iterator[int]:
+    """The generator's numbers one by one."""
+    while True:
+        yield from generator.blocks(np, _BLOCKS).reshape(-1).tolist()
+        generator = generator.skip(_BLOCKS)
+
+
+class PaddingFIFOQueue(Queue):
+    """A FIFO queue whose batches are padded with zeros where a size is unknown."""
+
+    kind = "PaddingFIFOQueue"
+
+    def _stack_one(self, xp: Any, position: int, values: list[Any]) -> Any:
+        if not values:
+            return super()._stack_one(xp, position, values)
+        shapes = [np.shape(value) for value in values]
+        largest = tuple(max(sizes) for sizes in zip(*shapes))
+        if all(shape == largest for shape in shapes):
+            return xp.stack(values)
+        batch = xp.zeros((len(values), *largest), self.types[position].numpy_dtype)
+        if batch.dtype == object:
+            batch.fill(b"")
+        for row, value, shape in zip(batch, values, shapes):
+            row[tuple(slice(size) for size in shape)] = value
+        return batch
+
+
+class PriorityQueue(Queue):
+    """Gives the element with the lowest first component; equals in the order they came."""
+
+    kind = "PriorityQueue"
+
+    def __init__(
+        self, name: str, types: Sequence[DType], shapes: Sequence[TensorShape], capacity: int
+    ) -> None:
+        super().__init__(name, types, shapes, capacity)
+        self._order = itertools.count()
+
+    def _make_store(self) -> Any:
+        return []
+
+    def _add(self, element: type_of_element) -> None:
+        heapq.heappush(self._store, (int(element[0]), next(self._order), element))
+
+    def _remove(self) -> type_of_element:
+        found: type_of_element = heapq.heappop(self._store)[2]
+        return found
+
+    def _put_back(self, elements: Sequence[type_of_element]) -> None:
+        for element in elements:
+            self._add(element)

@@ -1,0 +1,602 @@
+"""The queue ops: a queue behind a handle, put into and taken out of without holding a thread."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import dtypes, errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.resource_mgr import RefCell, ResourceHandle
+from tfnb.core.shape_inference import (
+    SCALAR_SHAPE,
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    no_outputs,
+)
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.queue_kernels import PaddingFIFOQueue, PriorityQueue, Queue, RandomShuffleQueue
+
+if TYPE_CHECKING:
+    from tfnb.core.op_kernel import OpKernelContext, type_of_done
+
+_TYPE = "Queue"
+_numbers = itertools.count()
+
+
+# -- shape functions
+
+
+def _handle_shape(c: InferenceContext) -> TensorShape:
+    shapes, types = c.attrs["shapes"], list(c.attrs["component_types"])
+    if c.op_def.name.startswith("Priority"):
+        types = [dtypes.int64, *types]
+        shapes = [SCALAR_SHAPE, *shapes]
+    if len(shapes) == len(types):
+        c.set_output_handle_data(0, list(zip(types, shapes)))
+    return SCALAR_SHAPE
+
+
+def _ref_handle_shape(c: InferenceContext) -> TensorShape:
+    return TensorShape([2])
+
+
+def _components(c: InferenceContext) -> list[TensorShape]:
+    data = c.input_handle_data(0)
+    count = c.num_outputs
+    if not data or len(data) != count:
+        return [UNKNOWN_SHAPE] * count
+    return [shape for _, shape in data]
+
+
+def _dequeued(c: InferenceContext) -> list[TensorShape]:
+    return _components(c)
+
+
+def _dequeued_many(c: InferenceContext) -> list[TensorShape]:
+    n = c.constant_value(1)
+    lead = TensorShape([None if n is None else int(n)])
+    return [lead.concatenate(shape) for shape in _components(c)]
+
+
+def _dequeued_up_to(c: InferenceContext) -> list[TensorShape]:
+    return [TensorShape([None]).concatenate(shape) for shape in _components(c)]
+
+
+def _scalar(c: InferenceContext) -> TensorShape:
+    return SCALAR_SHAPE
+
+
+# -- making
+
+
+def _queue(
+    ctx: OpKernelContext, make: Any, container: str, shared_name: str, check: Any
+) -> ResourceHandle:
+    handle = ctx.kernel_state.get("handle")
+    if handle is None or ctx.resource_manager.find(container, _TYPE, handle.name) is None:
+        name = shared_name or f"_{next(_numbers)}_{ctx.node_name}"
+        queue = ctx.resource_manager.lookup_or_create(container, _TYPE, name, lambda: make(name))
+        check(queue)
+        handle = ctx.resource_manager.make_handle(name, _TYPE, container=container)
+        ctx.kernel_state["handle"] = handle
+    found: ResourceHandle = handle
+    return found
+
+
+def _as_reference(ctx: OpKernelContext, handle: ResourceHandle) -> RefCell:
+    cell = ctx.kernel_state.get("cell")
+    if cell is None or ctx.kernel_state.get("cell_of") is not handle:
+        cell = RefCell(handle.name, dtypes.string, TensorShape([2]))
+        cell.assign(np.array([handle.container.encode(), handle.name.encode()], dtype=object))
+        ctx.kernel_state["cell"], ctx.kernel_state["cell_of"] = cell, handle
+    found: RefCell = cell
+    return found
+
+
+def _check_same(queue: Queue, wanted: Queue) -> None:
+    """Refuses to take a queue for one of another form."""
+    name = queue.name
+    for what, found, asked in (
+        ("type", queue.kind, wanted.kind),
+        ("capacity", _capacity(queue), _capacity(wanted)),
+        ("component types", _types(queue), _types(wanted)),
+        ("component shapes", _shapes(queue), _shapes(wanted)),
+    ):
+        if found != asked:
+            verb = "have" if what.endswith("s") else "has"
+            requested = "were" if verb == "have" else "was"
+            raise errors.invalid_argument(
+                f"Shared queue '{name}' has {what} {found} but requested {what} {requested} "
+                f"{asked}."
+            )
+    if isinstance(queue, RandomShuffleQueue) and isinstance(wanted, RandomShuffleQueue):
+        if queue.min_after_dequeue != wanted.min_after_dequeue:
+            raise errors.invalid_argument(
+                f"Shared queue '{name}' has min_after_dequeue {queue.min_after_dequeue} but "
+                f"requested min_after_dequeue was {wanted.min_after_dequeue}."
+            )
+        if queue.seeds != wanted.seeds and any(wanted.seeds):
+            raise errors.invalid_argument(
+                f"Shared queue '{name}' has random seeds {queue.seeds} but requested seeds are "
+                f"{wanted.seeds}."
+            )
+
+
+def _capacity(queue: Queue) -> int:
+    return -1 if queue.capacity == 1 << 62 else queue.capacity
+
+
+def _types(queue: Queue) -> str:
+    return f"[{', '.join(dtype.name for dtype in queue.types)}]"
+
+
+def _shapes(queue: Queue) -> str:
+    return f"[{', '.join(str(shape) for shape in queue.shapes)}]"
+
+
+def _make(kind: type[Queue], ctx: OpKernelContext, **attrs: Any) -> ResourceHandle:
+    types, shapes = list(attrs["component_types"]), list(attrs["shapes"])
+    if kind is PriorityQueue:
+        types, shapes = [dtypes.int64, *types], [SCALAR_SHAPE, *shapes]
+    if shapes and len(shapes) != len(types):
+        raise errors.invalid_argument(
+            f"Different number of component types and shapes: {len(types)} and {len(shapes)}."
+        )
+    more: list[Any] = []
+    if kind is RandomShuffleQueue:
+        capacity, least = attrs["capacity"], attrs["min_after_dequeue"]
+        if least < 0:
+            raise errors.invalid_argument(f"min_after_dequeue {least} must be >= 0")
+        if 0 <= capacity <= least:
+            raise errors.invalid_argument(
+                f"min_after_dequeue {least} must be < capacity {capacity}"
+            )
+        more = [least, attrs["seed"], attrs["seed2"]]
+
+    def make(name: str) -> Queue:
+        return kind(name, types, shapes, attrs["capacity"], *more)
+
+    return _queue(
+        ctx,
+        make,
+        attrs["container"],
+        attrs["shared_name"],
+        lambda queue: _check_same(queue, make(queue.name)),
+    )
+
+
+_FORM = (
+    "component_types: list(type) >= 1",
+    "shapes: list(shape) >= 0 = []",
+    "capacity: int = -1",
+)
+_PRIORITY_FORM = (
+    "component_types: list(type) >= 0 = []",
+    "shapes: list(shape) >= 0",
+    "capacity: int = -1",
+)
+_SHUFFLE = ("min_after_dequeue: int = 0", "seed: int = 0", "seed2: int = 0")
+_NAMES = ("container: string = ''", "shared_name: string = ''")
+
+
+@register_op(
+    "FIFOQueueV2", "-> handle: resource", *_FORM, *_NAMES, stateful=True, shape=_handle_shape,
+    devices=("CPU",),
+)  # fmt: skip
+def fifo_queue_v2(
+    ctx: OpKernelContext,
+    *,
+    component_types: Any,
+    shapes: Any,
+    capacity: int,
+    container: str,
+    shared_name: str,
+) -> Any:
+    """A queue that gives elements in the order they came."""
+    return _make(
+        Queue,
+        ctx,
+        component_types=component_types,
+        shapes=shapes,
+        capacity=capacity,
+        container=container,
+        shared_name=shared_name,
+    )
+
+
+@register_op(
+    "PaddingFIFOQueueV2", "-> handle: resource", *_FORM, *_NAMES, stateful=True,
+    shape=_handle_shape, devices=("CPU",),
+)  # fmt: skip
+def padding_fifo_queue_v2(
+    ctx: OpKernelContext,
+    *,
+    component_types: Any,
+    shapes: Any,
+    capacity: int,
+    container: str,
+    shared_name: str,
+) -> Any:
+    """A FIFO queue whose batches are padded where sizes differ."""
+    return _make(
+        PaddingFIFOQueue,
+        ctx,
+        component_types=component_types,
+        shapes=shapes,
+        capacity=capacity,
+        container=container,
+        shared_name=shared_name,
+    )
+
+
+@register_op(
+    "PriorityQueueV2", "-> handle: resource", *_PRIORITY_FORM, *_NAMES, stateful=True,
+    shape=_handle_shape, devices=("CPU",),
+)  # fmt: skip
+def priority_queue_v2(
+    ctx: OpKernelContext,
+    *,
+    component_types: Any,
+    shapes: Any,
+    capacity: int,
+    container: str,
+    shared_name: str,
+) -> Any:
+    """A queue that gives the element with the lowest first component."""
+    return _make(
+        PriorityQueue,
+        ctx,
+        component_types=component_types,
+        shapes=shapes,
+        capacity=capacity,
+        container=container,
+        shared_name=shared_name,
+    )
+
+
+@register_op(
+    "RandomShuffleQueueV2", "-> handle: resource", *_FORM, *_SHUFFLE, *_NAMES, stateful=True,
+    shape=_handle_shape, devices=("CPU",),
+)  # fmt: skip
+def random_shuffle_queue_v2(
+    ctx: OpKernelContext,
+    *,
+    component_types: Any,
+    shapes: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    seed: int,
+    seed2: int,
+    container: str,
+    shared_name: str,
+) -> Any:
+    """A queue that gives any of its elements."""
+    return _make(
+        RandomShuffleQueue,
+        ctx,
+        component_types=component_types,
+        shapes=shapes,
+        capacity=capacity,
+        min_after_dequeue=min_after_dequeue,
+        seed=seed,
+        seed2=seed2,
+        container=container,
+        shared_name=shared_name,
+    )
+
+
+def _first_version(name: str, form: tuple[str, ...], kind: type[Queue]) -> Any:
+    """The queue whose handle is a reference to two strings, container and name."""
+    if kind is RandomShuffleQueue:
+
+        @register_op(
+            name, "-> handle: Ref(string)", *form, *_SHUFFLE, *_NAMES, stateful=True,
+            shape=_ref_handle_shape, devices=("CPU",),
+        )  # fmt: skip
+        def shuffle(
+            ctx: OpKernelContext,
+            *,
+            component_types: Any,
+            shapes: Any,
+            capacity: int,
+            min_after_dequeue: int,
+            seed: int,
+            seed2: int,
+            container: str,
+            shared_name: str,
+        ) -> Any:
+            """The first version of the queue, behind a reference."""
+            attrs = dict(locals())
+            del attrs["ctx"], attrs["kind"]
+            return _as_reference(ctx, _make(kind, ctx, **attrs))
+
+        return shuffle
+
+    @register_op(
+        name, "-> handle: Ref(string)", *form, *_NAMES, stateful=True, shape=_ref_handle_shape,
+        devices=("CPU",),
+    )  # fmt: skip
+    def plain(
+        ctx: OpKernelContext,
+        *,
+        component_types: Any,
+        shapes: Any,
+        capacity: int,
+        container: str,
+        shared_name: str,
+    ) -> Any:
+        """The first version of the queue, behind a reference."""
+        attrs = {
+            "component_types": component_types,
+            "shapes": shapes,
+            "capacity": capacity,
+            "container": container,
+            "shared_name": shared_name,
+        }
+        return _as_reference(ctx, _make(kind, ctx, **attrs))
+
+    return plain
+
+
+fifo_queue_op = _first_version("FIFOQueue", _FORM, Queue)
+padding_fifo_queue_op = _first_version("PaddingFIFOQueue", _FORM, PaddingFIFOQueue)
+priority_queue_op = _first_version("PriorityQueue", _PRIORITY_FORM, PriorityQueue)
+random_shuffle_queue_op = _first_version("RandomShuffleQueue", _FORM, RandomShuffleQueue)
+
+
+# -- putting in and taking out, for both kinds of handles
+
+
+def _find(ctx: OpKernelContext, handle: Any) -> Queue:
+    if isinstance(handle, RefCell):
+        container, name = (part.decode() for part in handle.read().tolist())
+        handle = ResourceHandle("", container, name, _TYPE)
+    found: Queue = ctx.resource_manager.lookup(handle)
+    return found
+
+
+def _check_types(queue: Queue, types: list[Any], what: str) -> None:
+    if list(queue.types) != list(types):
+        raise errors.invalid_argument(
+            f"Expected {what} dtypes {_types(queue)} of queue '{queue.name}', but the op has "
+            f"[{', '.join(dtype.name for dtype in types)}]."
+        )
+
+
+def _enqueue(ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]) -> None:
+    queue = _find(ctx, handle)
+    _check_types(queue, ctx.attrs["Tcomponents"], "component")
+    queue.enqueue([tuple(components)], done, ctx.cancellation_manager)
+
+
+def _enqueue_many(
+    ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]
+) -> None:
+    queue = _find(ctx, handle)
+    _check_types(queue, ctx.attrs["Tcomponents"], "component")
+    sizes = set()
+    for position, component in enumerate(components):
+        if not np.ndim(component):
+            raise errors.invalid_argument(
+                f"Component {position} of an enqueue_many must have at least 1 dimension."
+            )
+        sizes.add(component.shape[0])
+    if len(sizes) > 1:
+        raise errors.invalid_argument(
+            f"All input tensors must have the same size in the 0th dimension: {sorted(sizes)}."
+        )
+    rows = [
+        tuple(_row(component[index]) for component in components) for index in range(sizes.pop())
+    ]
+    queue.enqueue(rows, done, ctx.cancellation_manager)
+
+
+def _row(value: Any) -> Any:
+    """A row as a tensor: a scalar string becomes an array again; a view lets go of its batch."""
+    if isinstance(value, bytes):
+        return np.array(value, dtype=object)
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _dequeue(ctx: OpKernelContext, done: type_of_done, handle: Any) -> None:
+    queue = _find(ctx, handle)
+    _check_types(queue, ctx.attrs["component_types"], "component")
+
+    def taken(answer: Any) -> None:
+        done(answer if isinstance(answer, BaseException) else answer[0])
+
+    queue.dequeue(1, taken, ctx.cancellation_manager)
+
+
+def _dequeue_many(
+    ctx: OpKernelContext, done: type_of_done, handle: Any, n: Any, *, small_batch: bool
+) -> None:
+    queue = _find(ctx, handle)
+    _check_types(queue, ctx.attrs["component_types"], "component")
+    count = int(n)
+    if count < 0:
+        op = "DequeueUpToOp" if small_batch else "DequeueManyOp"
+        raise errors.invalid_argument(f"{op} requested {count} < 0 elements")
+    if len(queue.shapes) != len(queue.types):
+        raise errors.invalid_argument(
+            f"{queue.kind}'s DequeueMany and DequeueUpTo require the components to have specified "
+            "shapes."
+        )
+    xp = ctx.xp
+    if not count:
+        done(queue.stack(xp, []))
+        return
+
+    def taken(answer: Any) -> None:
+        if isinstance(answer, BaseException):
+            done(answer)
+            return
+        try:
+            done(queue.stack(xp, answer))
+        except (ValueError, MemoryError) as error:
+            done(error)
+
+    queue.dequeue(count, taken, ctx.cancellation_manager, small_batch)
+
+
+_COMPONENTS = ("Tcomponents: list(type) >= 1", "timeout_ms: int = -1")
+_DEQUEUED = ("component_types: list(type) >= 1", "timeout_ms: int = -1")
+
+
+@register_op(
+    "QueueEnqueueV2", "handle: resource, *components: Tcomponents ->", *_COMPONENTS,
+    stateful=True, shape=no_outputs, devices=("CPU",),
+)  # fmt: skip
+def queue_enqueue_v2(
+    ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]
+) -> None:
+    """Puts one element in; waits while the queue is full."""
+    _enqueue(ctx, done, handle, components)
+
+
+@register_op(
+    "QueueEnqueueManyV2", "handle: resource, *components: Tcomponents ->", *_COMPONENTS,
+    stateful=True, shape=no_outputs, devices=("CPU",),
+)  # fmt: skip
+def queue_enqueue_many_v2(
+    ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]
+) -> None:
+    """Puts in one element for each row of the components."""
+    _enqueue_many(ctx, done, handle, components)
+
+
+@register_op(
+    "QueueDequeueV2", "handle: resource -> *components: component_types", *_DEQUEUED,
+    stateful=True, shape=_dequeued, devices=("CPU",),
+)  # fmt: skip
+def queue_dequeue_v2(ctx: OpKernelContext, done: type_of_done, handle: Any) -> None:
+    """Takes one element out; waits while there is none."""
+    _dequeue(ctx, done, handle)
+
+
+@register_op(
+    "QueueDequeueManyV2", "handle: resource, n: int32 -> *components: component_types",
+    *_DEQUEUED, stateful=True, shape=_dequeued_many, devices=("CPU",),
+)  # fmt: skip
+def queue_dequeue_many_v2(ctx: OpKernelContext, done: type_of_done, handle: Any, n: Any) -> None:
+    """Takes ``n`` elements out, stacked; waits until there are enough."""
+    _dequeue_many(ctx, done, handle, n, small_batch=False)
+
+
+@register_op(
+    "QueueDequeueUpToV2", "handle: resource, n: int32 -> *components: component_types",
+    *_DEQUEUED, stateful=True, shape=_dequeued_up_to, devices=("CPU",),
+)  # fmt: skip
+def queue_dequeue_up_to_v2(ctx: OpKernelContext, done: type_of_done, handle: Any, n: Any) -> None:
+    """Takes ``n`` elements out, or what is left in a closed queue."""
+    _dequeue_many(ctx, done, handle, n, small_batch=True)
+
+
+@register_op(
+    "QueueCloseV2", "handle: resource ->", "cancel_pending_enqueues: bool = false",
+    stateful=True, shape=no_outputs, devices=("CPU",),
+)  # fmt: skip
+def queue_close_v2(ctx: OpKernelContext, handle: Any, *, cancel_pending_enqueues: bool) -> None:
+    """Closes the queue for enqueues."""
+    _find(ctx, handle).close(cancel_pending_enqueues)
+
+
+@register_op(
+    "QueueSizeV2", "handle: resource -> size: int32", stateful=True, shape=_scalar,
+    devices=("CPU",),
+)  # fmt: skip
+def queue_size_v2(ctx: OpKernelContext, handle: Any) -> Any:
+    """How many elements are inside."""
+    return np.int32(_find(ctx, handle).size())
+
+
+@register_op(
+    "QueueIsClosedV2", "handle: resource -> is_closed: bool", stateful=True, shape=_scalar,
+    devices=("CPU",),
+)  # fmt: skip
+def queue_is_closed_v2(ctx: OpKernelContext, handle: Any) -> Any:
+    """Whether the queue was closed."""
+    return np.bool_(_find(ctx, handle).is_closed)
+
+
+@register_op(
+    "QueueEnqueue", "handle: Ref(string), *components: Tcomponents ->", *_COMPONENTS,
+    shape=no_outputs, devices=("CPU",),
+)  # fmt: skip
+def queue_enqueue(
+    ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]
+) -> None:
+    """Puts one element in; waits while the queue is full."""
+    _enqueue(ctx, done, handle, components)
+
+
+@register_op(
+    "QueueEnqueueMany", "handle: Ref(string), *components: Tcomponents ->", *_COMPONENTS,
+    shape=no_outputs, devices=("CPU",),
+)  # fmt: skip
+def queue_enqueue_many(
+    ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]
+) -> None:
+    """Puts in one element for each row of the components."""
+    _enqueue_many(ctx, done, handle, components)
+
+
+@register_op(
+    "QueueDequeue", "handle: Ref(string) -> *components: component_types", *_DEQUEUED,
+    devices=("CPU",),
+)  # fmt: skip
+def queue_dequeue(ctx: OpKernelContext, done: type_of_done, handle: Any) -> None:
+    """Takes one element out; waits while there is none."""
+    _dequeue(ctx, done, handle)
+
+
+@register_op(
+    "QueueDequeueMany", "handle: Ref(string), n: int32 -> *components: component_types",
+    *_DEQUEUED, devices=("CPU",),
+)  # fmt: skip
+def queue_dequeue_many(ctx: OpKernelContext, done: type_of_done, handle: Any, n: Any) -> None:
+    """Takes ``n`` elements out, stacked; waits until there are enough."""
+    _dequeue_many(ctx, done, handle, n, small_batch=False)
+
+
+@register_op(
+    "QueueDequeueUpTo", "handle: Ref(string), n: int32 -> *components: component_types",
+    *_DEQUEUED, devices=("CPU",),
+)  # fmt: skip
+def queue_dequeue_up_to(ctx: OpKernelContext, done: type_of_done, handle: Any, n: Any) -> None:
+    """Takes ``n`` elements out, or what is left in a closed queue."""
+    _dequeue_many(ctx, done, handle, n, small_batch=True)
+
+
+@register_op(
+    "QueueClose", "handle: Ref(string) ->", "cancel_pending_enqueues: bool = false",
+    shape=no_outputs, devices=("CPU",),
+)  # fmt: skip
+def queue_close(ctx: OpKernelContext, handle: Any, *, cancel_pending_enqueues: bool) -> None:
+    """Closes the queue for enqueues."""
+    _find(ctx, handle).close(cancel_pending_enqueues)
+
+
+@register_op("QueueSize", "handle: Ref(string) -> size: int32", shape=_scalar, devices=("CPU",))
+def queue_size(ctx: OpKernelContext, handle: Any) -> Any:
+    """How many elements are inside."""
+    return np.int32(_find(ctx, handle).size())
+
+
+@register_op(
+    "QueueIsClosed", "handle: Ref(string) -> is_closed: bool", shape=_scalar, devices=("CPU",)
+)
+def queue_is_closed(ctx: OpKernelContext, handle: Any) -> Any:
+    """Whether the queue was closed."""
+    return np.bool_(_find(ctx, handle).is_closed)
+
+
+for _op in (
+    queue_enqueue_v2, queue_enqueue_many_v2, queue_dequeue_v2, queue_dequeue_many_v2,
+    queue_dequeue_up_to_v2, queue_close_v2, queue_size_v2, queue_enqueue, queue_enqueue_many,
+    queue_dequeue, queue_dequeue_many, queue_dequeue_up_to, queue_close, queue_size,
+):  # fmt: skip
+    _op.not_differentiable()
