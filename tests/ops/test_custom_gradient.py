@@ -111,3 +111,35 @@ def test_gradient_passes_through() -> None:
     y = tf.grad_pass_through(tf.round)(x)
     assert _run(y).tolist() == [1.0, 3.0]
     assert _run(tf.gradients(y * 2.0, x)[0]).tolist() == [2.0, 2.0]
+
+
+def test_recomputed_function_has_the_same_gradient() -> None:
+    """What it reads is a variable, which gets its gradient too."""
+    x = tf.constant([1.0, 2.0])
+    v = tf.Variable([3.0, 4.0], use_resource=True)
+
+    def f(a: tf.Tensor) -> tf.Tensor:
+        return tf.tanh(a * v) * a
+
+    expected = tf.gradients(f(x), [x, v])
+    actual = tf.gradients(tf.recompute_grad(f)(x), [x, v])
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        want, got = session.run([expected, actual])
+    np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def test_recomputed_function_is_built_twice() -> None:
+    """Once forward and once in the gradient, with the variables of the first time."""
+    calls: list[tf.Tensor] = []
+
+    def f(a: tf.Tensor) -> tf.Tensor:
+        w = tf.get_variable("w", initializer=[3.0, 4.0], use_resource=True)
+        calls.append(a)
+        return a * w
+
+    y = tf.recompute_grad(f)(tf.constant([1.0, 2.0]))
+    assert len(calls) == 1
+    tf.gradients(y, tf.global_variables()[0])
+    assert len(calls) == 2
+    assert len(tf.global_variables()) == 1

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
 
-EXPORTS = {"tf": ["custom_gradient", "grad_pass_through"]}
+EXPORTS = {"tf": ["custom_gradient", "grad_pass_through", "recompute_grad"]}
 
 _VARIABLE_OPS = frozenset({"Variable", "VariableV2", "VarHandleOp"})
 
@@ -82,6 +82,43 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(f)
     def decorated(*args: Any, **kwargs: Any) -> Any:
         return through(*args, **kwargs)
+
+    return decorated
+
+
+def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function like ``f`` whose gradient computes ``f`` again.
+
+    What is computed within ``f`` is then not kept from forward until its gradient is computed.
+    """
+
+    @custom_gradient
+    def recomputing(*args: Any) -> Any:
+        from tfnb.ops.variable_scope import get_variable_scope
+
+        scope = get_variable_scope()
+        result = f(*args)
+
+        def grad(*grads: Any, variables: Any = None) -> Any:
+            from tfnb.ops.gradients import gradients
+            from tfnb.ops.variable_scope import variable_scope
+
+            graph = get_default_graph()
+            with graph.control_dependencies([one for one in grads if one is not None]):
+                again = nest.map_structure(identity, list(args))
+            with variable_scope(scope, reuse=True):
+                ys = nest.flatten(f(*again))
+            xs = nest.flatten(again)
+            found = gradients(ys, [*xs, *(variables or ())], grad_ys=list(grads))
+            if variables is None:
+                return found
+            return found[: len(xs)], found[len(xs) :]
+
+        return result, grad
+
+    @functools.wraps(f)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        return recomputing(*args, **kwargs)
 
     return decorated
 
