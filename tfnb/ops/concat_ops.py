@@ -90,7 +90,7 @@ def pack(xp: Any, values: Any, *, axis: int) -> Any:
 
 @pack.gradient
 def _(op: Any, grad: Any) -> Any:
-    return unpack(grad, num=op.get_attr("N"), axis=op.get_attr("axis"))
+    return unstack(grad, num=op.get_attr("N"), axis=op.get_attr("axis"))
 
 
 def _unpack_shape(c: InferenceContext) -> list[TensorShape]:
@@ -418,25 +418,21 @@ def _concat_gradient(grad: Any, values: Any, axis: Any) -> list[Any]:
     if isinstance(grad, IndexedSlices):
         return _concat_gradient_of_slices(grad, values, axis)
     axis_value = constant_value(axis)
-    if axis_value is not None:
+    if axis_value is not None and axis.op._get_control_flow_context() is not (
+        grad.op._get_control_flow_context()
+    ):
         # A constant of another loop or branch is not carried in; its value is written anew.
-        number = int(axis_value)
-        sizes = [_static_size(value, number) for value in values]
-        if None not in sizes:
-            return split(grad, sizes, number)
-        axis = number
+        axis = convert_to_tensor(axis_value, dtype=axis.dtype)
     position = axis % shape_ops.rank(values[0])
-    shapes = shape_ops.shape_n(values)
+    if all(value.shape.is_fully_defined() for value in values):
+        shapes = [shape_ops.shape(value) for value in values]
+    else:
+        shapes = shape_ops.shape_n(values)
     if len(values) > 16:
         along = slice_op(stack(shapes, axis=1), [position, 0], [1, -1])
         return split(grad, shape_ops.squeeze(along), position, num=len(values))
     starts = concat_offset(position, shapes)
     return [slice_op(grad, start, size) for start, size in zip(starts, shapes)]
-
-
-def _static_size(value: Tensor, axis: int) -> int | None:
-    dims = value.shape.dim_values
-    return None if dims is None else dims[axis]
 
 
 def _concat_gradient_of_slices(grad: Any, values: Any, axis: Any) -> list[Any]:
@@ -494,11 +490,11 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     found: Tensor
     if len(values) == 1:
         # Nothing is joined, but the axis must be a number all the same.
-        with name_scope(name) as scope:
+        with name_scope(name):
             number = convert_to_tensor(axis, name="concat_dim", dtype=dtypes.int32)
             number.shape.assert_has_rank(0)
-            found = identity(values[0], name=scope)
-            return found
+            found = identity(values[0], name=name)
+        return found
     found = concat_v2(values, axis, name=name)
     return found
 

@@ -23,8 +23,9 @@ from tfnb.framework.scopes import colocate_with, name_scope
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.concat_ops import concat
 from tfnb.ops.constant_ops import ones, zeros_like
+from tfnb.ops.identity_ops import identity
 from tfnb.ops.scatter_kernels import scatter_rows
-from tfnb.ops.shape_ops import expand_dims, reshape, squeeze
+from tfnb.ops.shape_ops import expand_dims, reshape, shape_internal, squeeze
 from tfnb.ops.shape_ops import rank as rank_of
 from tfnb.ops.shape_ops import shape as shape_of
 from tfnb.ops.shape_ops import size as size_of
@@ -201,6 +202,7 @@ def gather_v2(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: int)
 
 
 def batch_take(xp: Any, params: Any, indices: Any, axis: int, batch: int) -> Any:
+    """As :func:`take`, where the first ``batch`` dimensions of both belong together."""
     shape = params.shape
     count, outer, inner = (
         math.prod(shape[:batch]),
@@ -232,7 +234,8 @@ def _slices_gradient(params: Any, indices: Any, grad: Any) -> IndexedSlices:
     with colocate_with(params):
         params_shape = shape_of(params)
     count = expand_dims(size_of(indices), 0)
-    values = reshape(_dense(grad), concat([count, params_shape[1:]], 0))
+    values_shape = concat([count, params_shape[1:]], 0)
+    values = reshape(_dense(grad), values_shape)
     return IndexedSlices(values, reshape(indices, count), params_shape)
 
 
@@ -261,17 +264,10 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def _gather_axis_gradient(params: Any, indices: Any, axis: Any, batch: int, grad: Any) -> Tensor:
-    from tfnb.ops import cast_ops, sequence_ops
+    from tfnb.ops import sequence_ops
 
     with colocate_with(params):
-        params_shape = cast_ops.cast(shape_of(params, out_type=dtypes.int64), dtypes.int32)
-    axis = cast_ops.cast(axis, dtypes.int32)
-    static = constant_value(axis)
-    rank = params.shape.ndims
-    if static is not None and rank is not None:
-        axis = int(static) % rank
-    elif static is None or static < 0:
-        axis = axis % rank_of(params)
+        params_shape = shape_of(params)
     outer_shape, inner_shape = params_shape[:axis], params_shape[axis:][1:]
     values_shape = concat([outer_shape, [-1], inner_shape], 0)
     values_dims, axis_dims = size_of(values_shape), size_of(outer_shape)
@@ -820,7 +816,7 @@ def tensor_scatter_nd_max(
 def _(op: Any, grad: Any) -> Any:
     indices = op.inputs[1]
     updates_grad = gather_nd(grad, indices)
-    tensor_grad = tensor_scatter_nd_update(grad, indices, zeros_like(op.inputs[2]))
+    tensor_grad = tensor_scatter_nd_update(identity(grad), indices, zeros_like(op.inputs[2]))
     return tensor_grad, None, updates_grad
 
 
@@ -940,7 +936,7 @@ def one_hot(
         given: dict[str, Tensor] = {}
         for label, value in (("on_value", on_value), ("off_value", off_value)):
             if value is not None:
-                given[label] = convert_to_tensor(value, dtype_hint=dtype, name=label)
+                given[label] = convert_to_tensor(value, dtype_hint=dtype)
         for label, value in given.items():
             found_dtype = value.dtype.base_dtype
             if dtype is not None and found_dtype is not dtype:
@@ -1063,9 +1059,9 @@ def boolean_mask(
         if static_axis is not None:
             axis = int(static_axis)
             whole[axis : axis + mask_rank].assert_is_compatible_with(mask.shape)
-        sizes = shape_of(tensor)
-        leading = math_ops.reduce_prod(sizes[axis : axis + mask_rank], [0])
-        tensor = reshape(tensor, concat([sizes[:axis], [leading], sizes[axis + mask_rank :]], 0))
+        leading = math_ops.reduce_prod(shape_of(tensor)[axis : axis + mask_rank], [0])
+        head, tail = shape_of(tensor)[:axis], shape_of(tensor)[axis + mask_rank :]
+        tensor = reshape(tensor, concat([head, [leading], tail], 0))
         if static_axis is not None:
             first = whole[axis : axis + mask_rank].num_elements()
             tensor.set_shape(
@@ -1136,15 +1132,14 @@ def searchsorted(
       out_type: int32 or int64.
       name: the name of the op.
     """
-    sorted_sequence = convert_to_tensor(sorted_sequence)
-    values = convert_to_tensor(values)
-    length = shape_of(sorted_sequence)[-1]
-    rows = reshape(sorted_sequence, [-1, length])
-    wanted = reshape(values, [-1, shape_of(values)[-1]])
+    sequence_size = shape_internal(sorted_sequence)[-1]
+    values_size = shape_internal(values)[-1]
+    rows = reshape(sorted_sequence, [-1, sequence_size])
+    wanted = reshape(values, [-1, values_size])
     if side not in ("left", "right"):
         raise ValueError(
             f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'."
         )
     bound = upper_bound if side == "right" else lower_bound
     found = bound(rows, wanted, out_type=out_type, name=name)
-    return reshape(found, shape_of(values))
+    return reshape(found, shape_internal(values))

@@ -357,8 +357,7 @@ def create_partitioned_variables(
         return slicing
 
     with vs.variable_scope(name, "PartitionedVariable", reuse=reuse):
-        found = vs._get_partitioned_variable(
-            name="part",
+        found = vs.get_variable_of_scope(
             shape=shape,
             dtype=dtype,
             initializer=initializer,

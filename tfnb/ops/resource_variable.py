@@ -184,19 +184,16 @@ class ResourceVariable(Variable):
         """Rows of the value by number, without reading the rest."""
         with name_scope("Gather" if name is None else name) as scope:
             with control_dependencies(self._parents()):
-                value = ops.resource_gather(
-                    self.handle, convert_to_tensor(indices), dtype=self._dtype, name=scope
+                found: Tensor = ops.resource_gather(
+                    self.handle, indices, dtype=self._dtype, name=scope
                 )
-        found: Tensor = identity_op(value)
         return found
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
         """Parts of the value by coordinates, without reading the rest."""
         with name_scope("GatherNd" if name is None else name) as scope:
             with control_dependencies(self._parents()):
-                value = ops.resource_gather_nd(
-                    self.handle, convert_to_tensor(indices), dtype=self._dtype, name=scope
-                )
+                value = ops.resource_gather_nd(self.handle, indices, dtype=self._dtype, name=scope)
         found: Tensor = identity_op(value)
         return found
 

@@ -19,6 +19,7 @@ from tfnb.core.shape_inference import (
     scalar_shape,
 )
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.ops.broadcasting import shape_text
@@ -303,7 +304,10 @@ def reshape_op(xp: Any, tensor: Any, shape: Any) -> Any:
 @reshape_op.gradient
 def _(op: Any, grad: Any) -> Any:
     source = op.inputs[0]
-    # A known size keeps the graph free of the Shape op.
+    grad = convert_to_tensor(grad)
+    dims = source.shape.dim_values
+    if dims is not None and dims.count(None) == 1 and 0 not in dims:
+        return reshape_op(grad, [-1 if n is None else n for n in dims]), None
     return reshape_op(grad, shape(source)), None
 
 
@@ -623,7 +627,10 @@ def _(op: Any, grad: Any) -> Any:
     from tfnb.ops import math_ops
 
     source, target = op.inputs
-    source_shape = shape_op(source, out_type=target.dtype)
+    source_shape = shape(source, out_type=target.dtype)
+    known = constant_value(target)
+    if known is not None:
+        target = constant(known.tolist(), dtype=target.dtype)
     _, axes = broadcast_gradient_args(target, source_shape)
     summed = math_ops.reduce_sum(grad, axes, keepdims=True)
     return reshape(summed, source_shape), None

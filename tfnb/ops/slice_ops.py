@@ -584,6 +584,7 @@ def strided_slice(
     """
     if strides is None:
         strides = ones_like(begin)
+    parent_name = name
     masks = {
         "begin_mask": begin_mask,
         "end_mask": end_mask,
@@ -593,10 +594,11 @@ def strided_slice(
     }
     found: Tensor = strided_slice_op(input_, begin, end, strides, name=name, **masks)
     if var is not None:
+        parent = found.op.name if parent_name is None else parent_name
 
         def assign(value: Any, name: str | None = None) -> Any:
             """Writes a value into this part of the variable."""
-            name = name or f"{found.op.name}_assign"
+            name = name or f"{parent}_assign"
             return var._strided_slice_assign(begin, end, strides, value, name=name, **masks)
 
         found.assign = assign
@@ -634,6 +636,14 @@ def _is_open(bound: Any) -> bool:
     return bound is None or (isinstance(bound, Dimension) and bound.value is None)
 
 
+def _number_like(bounds: tuple[Any, ...], number: int) -> Any:
+    """A number, as a constant where one of the other bounds is a tensor."""
+    for bound in bounds:
+        if isinstance(bound, Tensor):
+            return constant(number, dtype=bound.dtype)
+    return number
+
+
 def slice_helper(tensor: Any, slice_spec: Any, var: Any = None) -> Tensor:
     """What ``tensor[slice_spec]`` builds.
 
@@ -658,21 +668,23 @@ def slice_helper(tensor: Any, slice_spec: Any, var: Any = None) -> Tensor:
     for index, one in enumerate(slice_spec):
         bit = 1 << index
         if isinstance(one, builtins.slice):
-            for bounds, bound, is_begin in ((begin, one.start, True), (end, one.stop, False)):
-                if not _is_open(bound):
-                    _check_index(bound)
-                    bounds.append(bound)
-                    continue
-                bounds.append(0)
-                if is_begin:
-                    begin_mask |= bit
-                else:
-                    end_mask |= bit
-            if one.step is not None and not _is_open(one.step):
+            if _is_open(one.start):
+                begin.append(_number_like((one.stop,), 0))
+                begin_mask |= bit
+            else:
+                _check_index(one.start)
+                begin.append(one.start)
+            if _is_open(one.stop):
+                end.append(_number_like((one.start,), 0))
+                end_mask |= bit
+            else:
+                _check_index(one.stop)
+                end.append(one.stop)
+            if _is_open(one.step):
+                strides.append(_number_like((one.start, one.stop), 1))
+            else:
                 _check_index(one.step)
                 strides.append(one.step)
-            else:
-                strides.append(1)
         elif one is Ellipsis or one is None:
             begin.append(0)
             end.append(0)
@@ -685,8 +697,8 @@ def slice_helper(tensor: Any, slice_spec: Any, var: Any = None) -> Tensor:
             _check_index(one)
             begin.append(one)
             end.append(one + 1)
-            other = isinstance(one, Tensor) and one.dtype in (dtypes.int16, dtypes.int64)
-            strides.append(constant(1, dtype=one.dtype) if other else 1)
+            is_other = isinstance(one, Tensor) and one.dtype is not dtypes.int32
+            strides.append(constant(1, dtype=one.dtype) if is_other else 1)
             shrink_axis_mask |= bit
     with name_scope(None, "strided_slice", [tensor, *begin, *end, *strides]) as name:
         if begin:

@@ -479,8 +479,8 @@ def _scatter(
     handle = ref.handle
     done = op(
         handle,
-        convert_to_tensor(indices),
-        convert_to_tensor(updates, dtype=None if kind.startswith("nd_") else ref.dtype),
+        indices,
+        convert_to_tensor(updates, dtype=ref.dtype),
         name=name,
     )
     return ref._lazy_read(done)

@@ -140,8 +140,7 @@ def transpose(
         if rank is not None:
             perm = np.arange(rank - 1, -1, -1, dtype=np.int32)
         else:
-            size = shape_ops.rank_op(a)
-            perm = (size - 1) - sequence_ops.range_op(0, size, 1)
+            perm = sequence_ops.range_op(shape_ops.rank_op(a) - 1, -1, -1)
         found = op(a, perm, name=name)
         return found
 

@@ -125,7 +125,7 @@ class _VariableStore:
             for late in ("constraint", "synchronization", "aggregation"):
                 if late not in accepted:
                     kwargs.pop(late)
-        return custom_getter(self._true_getter, name, **kwargs)
+        return custom_getter(getter=self._true_getter, name=name, **kwargs)
 
     def _true_getter(
         self,
@@ -548,7 +548,7 @@ class VariableScope:
     def get_variable(
         self,
         var_store: _VariableStore,
-        name: str,
+        name: str | None,
         shape: Any = None,
         dtype: Any = None,
         initializer: Any = None,
@@ -570,7 +570,7 @@ class VariableScope:
         def either(given: Any, default: Any) -> Any:
             return default if given is None else given
 
-        full_name = f"{self.name}/{name}" if self.name else name
+        full_name = "/".join(part for part in (self.name, name) if part)
         # The scope of variables alone makes their names.
         with name_scope(None):
             if dtype is not None and initializer is not None and not callable(initializer):
@@ -651,10 +651,10 @@ def _combined_getter(new: Any, old: Any) -> Any:
     if old is None:
         return new
 
-    def getter(true_getter: Any, *args: Any, **kwargs: Any) -> Any:
-        return new(functools.partial(old, true_getter), *args, **kwargs)
+    def combined(getter: Any, *args: Any, **kwargs: Any) -> Any:
+        return new(functools.partial(old, getter), *args, **kwargs)
 
-    return getter
+    return combined
 
 
 class _PureVariableScope:
@@ -958,6 +958,6 @@ def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
     return get_variable(name, *args, **kwargs)
 
 
-def _get_partitioned_variable(name: str, **kwargs: Any) -> Any:
-    """:func:`get_variable` where a partitioner is given; the parts as one value."""
-    return get_variable(name, **kwargs)
+def get_variable_of_scope(**kwargs: Any) -> Any:
+    """:func:`get_variable` for a variable that has the name of the current scope."""
+    return get_variable_scope().get_variable(_get_default_variable_store(), None, **kwargs)
