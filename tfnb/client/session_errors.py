@@ -13,6 +13,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfnb.core.errors import FailedPreconditionError, OpError
+from tfnb.core.resource_mgr import DEFAULT_CONTAINER, RefCell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -186,12 +187,7 @@ def _missing_feeds_advice(plan: CallPlan) -> list[str]:
 
 # -- variables without a value ---------------------------------------------------------------------
 
-# Type of the op -> type of the resource that holds the value.
-_VARIABLES = {
-    "Variable": "LegacyVariable",
-    "VariableV2": "LegacyVariable",
-    "VarHandleOp": "Variable",
-}
+_VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp"})
 # Ops that work on a variable without a value, beside those whose definition says so.
 _GIVE_VALUES = frozenset({"AssignVariableOp", "VarIsInitializedOp", "DestroyResourceOp"})
 
@@ -205,7 +201,7 @@ def _uninitialized_advice(plan: CallPlan) -> list[str]:
             and (op.type in _GIVE_VALUES or op.op_definition.op_def.allows_uninitialized_input)
         )
 
-    needed = [r.op for r in _reached(plan, frozenset(_VARIABLES), is_cut)]
+    needed = [r.op for r in _reached(plan, _VARIABLES, is_cut)]
     without = [op for op in needed if not _has_value(plan.runtime, op)]
     if not without:
         return []
@@ -241,12 +237,16 @@ def _has_value(runtime: Any, op: Operation) -> bool:
     device_mgr = getattr(runtime, "device_mgr", None)
     if device_mgr is None:
         return True
-    container, shared_name = op.attr("container").decode(), op.attr("shared_name").decode()
-    cells = [
-        device.resource_manager.find(container, _VARIABLES[op.type], shared_name or op.name)
-        for device in device_mgr.devices
-    ]
-    return any(cell is not None and cell.is_initialized for cell in cells)
+    container = op.attr("container").decode() or DEFAULT_CONTAINER
+    name = op.attr("shared_name").decode() or op.name
+    for device in device_mgr.devices:
+        resources = device.resource_manager
+        for where, kind, found in resources.names():
+            if (where, found) == (container, name):
+                cell = resources.find(where, kind, found)
+                if isinstance(cell, RefCell) and cell.is_initialized:
+                    return True
+    return False
 
 
 # -- texts -----------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfnb.core.resource_mgr import owned
+
 if TYPE_CHECKING:
     from tfnb.client.session import BaseSession
     from tfnb.core.dtypes import DType
@@ -47,7 +49,7 @@ class TensorHandle:
         self._is_owner = True
         store = _store_of(session._session)
         if store is not None:
-            store.add(self._handle, _owned(fetched.tensor))
+            store.add(self._handle, owned(fetched.tensor))
 
     def __del__(self) -> None:
         if getattr(self, "_is_owner", False) and not self._session._closed:
@@ -122,12 +124,6 @@ class TensorHandle:
 def _store_of(runtime: Any) -> Any:
     """Where a session of this process keeps its values; None for a session on a server."""
     return getattr(runtime, "session_state", None)
-
-
-def _owned(value: Any) -> Any:
-    """The value; a copy of an array that was only lent for the step."""
-    is_lent = isinstance(value, np.ndarray) and not value.flags.writeable
-    return value.copy() if is_lent else value
 
 
 def _to_host(value: Any) -> Any:

@@ -47,6 +47,17 @@ class ResourceHandle:
         return ()
 
 
+def owned(value: Any) -> Any:
+    """The value for whoever keeps it longer than the step.
+
+    An array that may not be written is only lent, as a fed one is: its owner may change it when the
+    step is over, so it is copied.
+    """
+    if isinstance(value, np.ndarray) and not value.flags.writeable:
+        return value.copy()
+    return value
+
+
 class RefCell:
     """The mutable buffer of one variable.
 
@@ -79,9 +90,8 @@ class RefCell:
         return value
 
     def assign(self, value: Any) -> None:
-        """Replaces the value; an array that is only lent, as a fed one, is copied."""
-        if isinstance(value, np.ndarray) and not value.flags.writeable:
-            value = value.copy()
+        """Replaces the value."""
+        value = owned(value)
         with self.lock:
             self.value = value
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.resource_mgr import owned
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.philox import Philox
 
@@ -125,7 +126,8 @@ class Queue:
         """Puts elements in, one after the other; ``done`` hears when all are inside."""
         for element in elements:
             self._check(element)
-        self._start(self._puts, _Attempt(done, list(elements)), manager, "Enqueue")
+        kept = [tuple(owned(value) for value in element) for element in elements]
+        self._start(self._puts, _Attempt(done, kept), manager, "Enqueue")
 
     def dequeue(
         self,
