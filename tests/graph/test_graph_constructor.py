@@ -180,9 +180,16 @@ def test_bad_extension_leaves_no_trace() -> None:
     assert names(base) == ["a", "b"]
 
 
-def test_extension_of_another_producer_is_refused() -> None:
-    """Versions must agree."""
+def test_extension_by_older_nodes_makes_the_graph_as_old() -> None:
+    """So it is when a graph from a file joins one that was run already."""
     base = small_graph("a = TestSource")
+    graph_from_graph_def(small_graph_def("b = TestSource", producer=20), base=base)
+    assert base.versions.producer == 20
+
+
+def test_extension_by_newer_nodes_is_refused() -> None:
+    """Versions must agree."""
+    base = graph_from_graph_def(small_graph_def("a = TestSource", producer=10))
     with pytest.raises(
         errors.InvalidArgumentError, match=r"Can't extend GraphDef at version .* with graph at vers"
     ):

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+# NumPy's ValueErrors for sizes that no machine has: memory ran out before it was asked for.
+_BEYOND_ADDRESSES = ("array is too big", "Maximum allowed ")
+
+
 def annotate(
     error: BaseException, node_name: str, op: str, device: str, inputs: Sequence[Any]
 ) -> BaseException:
@@ -33,7 +37,7 @@ def _as_op_error(error: Exception, inputs: Sequence[Any]) -> OpError:
     forms = ", ".join(_form(value) for value in inputs)
     text = f"{type(error).__name__}: {error} (inputs: {forms or 'none'})"
     found: OpError
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or str(error).startswith(_BEYOND_ADDRESSES):
         found = errors.resource_exhausted(f"OOM when allocating a tensor: {text}")
     elif isinstance(error, ValueError | TypeError | IndexError | OverflowError):
         found = errors.invalid_argument(text)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tfnb.core.attr_value import NameAttrList, TensorAttr, decode_attr
 from tfnb.core.dtypes import DType
+from tfnb.core.errors import InvalidArgumentError
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.proto import attr_value_pb2
 
@@ -63,10 +64,13 @@ def attr_text(value: Any) -> str:
     if isinstance(value, TensorShape):
         return "<unknown>" if value.rank is None else shape_text(value)
     if isinstance(value, TensorAttr):
-        return (
-            f"Tensor<type: {type_word(value.dtype)} shape: {shape_text(value.shape)} values: "
-            f"{values_text(value.value())}>"
-        )
+        try:
+            return (
+                f"Tensor<type: {type_word(value.dtype)} shape: {shape_text(value.shape)} values: "
+                f"{values_text(value.value())}>"
+            )
+        except InvalidArgumentError:  # the node is written because this tensor cannot be read
+            return "<Invalid TensorProto>"
     if isinstance(value, NameAttrList):
         inner = ", ".join(f"{name}={attr_text(value.attrs[name])}" for name in sorted(value.attrs))
         return f"{value.name}[{inner}]"

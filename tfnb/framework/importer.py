@@ -201,8 +201,11 @@ class _Importer:
             else:
                 requested = node.device
                 if requested not in canonical:
-                    stack = (*self.state.device_stack, DeviceEntry(requested))
-                    canonical[requested] = merged_device(stack, None)
+                    try:
+                        stack = (*self.state.device_stack, DeviceEntry(requested))
+                        canonical[requested] = merged_device(stack, None)
+                    except ValueError as error:
+                        raise ValueError(f"{error} (node '{node.name}')") from None
                 device = canonical[requested]
                 if device is None:
                     stack = self.state.device_stack

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import errors
 from tfnb.core.attr_value import decode_attr, encode_attr
 from tfnb.core.dtypes import as_dtype
-from tfnb.core.node_text import op_def_text
+from tfnb.core.node_text import op_def_text, type_word
 from tfnb.framework.attr_conversion import field_of, undeclared_attr
 from tfnb.framework.node_validation import check_allowed, check_list_lengths, check_required
 from tfnb.framework.op_plan import OpPlan, plan_of
@@ -69,6 +69,9 @@ class NodeReader:
                     raise self._attr_error(
                         node, f"AttrValue has invalid DataType enum: {message.type}", name
                     )
+                if value.is_ref_dtype:
+                    text = f"AttrValue must not have reference type value of {type_word(value)}"
+                    raise self._attr_error(node, text, name)
             elif kind in _PLAIN:
                 value = getattr(message, kind)
             else:

@@ -37,11 +37,13 @@ def build_control_flow_info(graph: Graph) -> list[ControlFlowInfo]:
 
     Raises:
       InvalidArgumentError: a node's inputs come from different frames, an Enter has no frame name,
-        an Exit is in no frame, or a frame has two LoopCond nodes.
+        an Exit or NextIteration is in no frame, or a frame has two LoopCond nodes.
       InternalError: a frame name is used under two parent frames.
     """
     source = graph.source
-    if not any(node.is_enter or node.is_exit for node in graph.op_nodes()):
+    if not any(
+        node.is_enter or node.is_exit or node.is_next_iteration for node in graph.op_nodes()
+    ):
         # Everything runs in the root frame; what the source does not reach runs nowhere.
         return _all_in_root(graph)
     info = [ControlFlowInfo() for _ in range(graph.num_node_ids)]
@@ -130,6 +132,10 @@ def _validate(graph: Graph, info: list[ControlFlowInfo]) -> None:
         if node.is_exit and not here.frame_name:
             raise errors.invalid_argument(
                 f"Invalid Exit op: Cannot find a corresponding Enter op. ({{{{node {node.name}}}}})"
+            )
+        if node.is_next_iteration and not here.frame_name:
+            raise errors.invalid_argument(
+                f"Invalid NextIteration op: it is in no loop. ({{{{node {node.name}}}}})"
             )
         parent = info[here.parent_frame.id].frame_name
         known = parents.setdefault(here.frame_name, parent)

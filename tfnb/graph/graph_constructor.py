@@ -276,13 +276,14 @@ def versions_from_proto(proto: graph_pb2.VersionDef) -> VersionDef:
 
 
 def _merged_versions(base: VersionDef, extension: VersionDef) -> VersionDef:
-    if base.producer != extension.producer:
+    """A graph that older nodes were added to is as old as these; it never becomes newer."""
+    if base.producer < extension.producer:
         raise errors.invalid_argument(
             f"Can't extend GraphDef at version {base.producer} with graph at version "
             f"{extension.producer}"
         )
     return VersionDef(
-        base.producer,
+        extension.producer,
         max(base.min_consumer, extension.min_consumer),
         tuple(dict.fromkeys(base.bad_consumers + extension.bad_consumers)),
     )

@@ -47,15 +47,24 @@ def _const_shape(c: InferenceContext) -> TensorShape:
 
 
 @register_op("Const", "-> output: dtype", "value: tensor", "dtype: type", shape=_const_shape)
-def const(xp: Any, *, value: Any) -> Any:
+def const(xp: Any, *, value: Any, dtype: Any) -> Any:
     """A tensor whose value is written in the graph."""
+    return _checked(value, dtype)
+
+
+def _checked(value: Any, dtype: Any) -> Any:
+    if value.dtype != dtype.numpy_dtype:
+        raise errors.invalid_argument(
+            f"Type mismatch between value ({value.dtype.name}) and dtype ({dtype.name})"
+        )
     return value
 
 
 @const.kernel("GPU")
-def _(ctx: Any, *, value: Any) -> Any:
+def _(ctx: Any, *, value: Any, dtype: Any) -> Any:
     state = ctx.kernel_state
     if "value" not in state:
+        _checked(value, dtype)
         state["value"] = value if value.dtype == object else ctx.xp.asarray(value)
     return state["value"]
 
@@ -71,9 +80,9 @@ const.not_differentiable()
     shape=_const_shape,
     host_memory=("output",),
 )
-def host_const(xp: Any, *, value: Any) -> Any:
+def host_const(xp: Any, *, value: Any, dtype: Any) -> Any:
     """A constant that stays in host memory."""
-    return value
+    return _checked(value, dtype)
 
 
 @register_op(

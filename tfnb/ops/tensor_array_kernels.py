@@ -1,7 +1,7 @@
 """The array behind TensorArray ops: a list of tensors, written once each, that lives for one step.
 
 Corresponds to TensorFlow's ``tensor_array.h``.  An element is empty, written, or cleared (read once
-from an array with ``clear_after_read``).  The array of a gradient adds up what is written to one
+from an array with ``clear_after_read``).  Only places that were written cost memory.  The array of a gradient adds up what is written to one
 place, and knows the forms of the forward array's elements, so that a place nobody wrote to reads as
 zeros.
 """
@@ -18,6 +18,11 @@ from tfnb.core.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+
+
+MAX_SIZE = 1 << 26
+"""More places than this no array has: reading them one by one would take longer than anyone waits.
+"""
 
 
 class TensorArrayResource:
@@ -43,10 +48,11 @@ class TensorArrayResource:
         self.identical_element_shapes = identical_element_shapes
         self.adds_up = adds_up
         self.lock = threading.RLock()
-        self.values: list[Any] = [None] * size  # guarded by self.lock
+        self._size = _checked_size(size)  # guarded by self.lock
+        self.values: dict[int, Any] = {}  # guarded by self.lock
         self.cleared: set[int] = set()  # guarded by self.lock
         self.read_places: set[int] = set()  # guarded by self.lock
-        self.shapes: list[tuple[int, ...] | None] = [None] * size  # guarded by self.lock
+        self.shapes: dict[int, tuple[int, ...]] = {}  # guarded by self.lock
         self.is_closed = False
 
     def close(self) -> None:
@@ -63,7 +69,7 @@ class TensorArrayResource:
     def size(self) -> int:
         """How many places the array has."""
         self.check_open()
-        return len(self.values)
+        return self._size
 
     def write(self, index: int, value: Any) -> None:
         """Puts ``value`` at a place; a dynamic array grows up to it.
@@ -74,14 +80,15 @@ class TensorArrayResource:
         """
         with self.lock:
             self.check_open()
-            if index < 0 or (index >= len(self.values) and not self.dynamic_size):
+            if index < 0 or (index >= self._size and not self.dynamic_size):
                 raise errors.invalid_argument(
                     f"TensorArray {self.name}: Tried to write to index {index} but array is not "
-                    f"resizeable and size is: {len(self.values)}"
+                    f"resizeable and size is: {self._size}"
                 )
-            self._grow(index + 1)
+            _checked_size(index + 1)
             self._check_form(index, value)
-            before = self.values[index]
+            self._size = max(self._size, index + 1)
+            before = self.values.get(index)
             if index in self.cleared or (index in self.read_places and not self.adds_up):
                 raise errors.invalid_argument(
                     f"TensorArray {self.name}: Could not write to TensorArray index {index} "
@@ -102,12 +109,6 @@ class TensorArrayResource:
                 value = before + value
             self.values[index] = value
             self.shapes[index] = tuple(np.shape(value))
-
-    def _grow(self, size: int) -> None:
-        missing = size - len(self.values)
-        if missing > 0:
-            self.values += [None] * missing
-            self.shapes += [None] * missing
 
     def _check_form(self, index: int, value: Any) -> None:
         shape = TensorShape(list(np.shape(value)))
@@ -136,27 +137,27 @@ class TensorArrayResource:
         """
         with self.lock:
             self.check_open()
-            if not 0 <= index < len(self.values):
+            if not 0 <= index < self._size:
                 raise errors.invalid_argument(
                     f"TensorArray {self.name}: Tried to read from index {index} but array size "
-                    f"is: {len(self.values)}"
+                    f"is: {self._size}"
                 )
             if index in self.cleared:
                 raise errors.invalid_argument(
                     f"TensorArray {self.name}: Could not read index {index} twice because it was "
                     "cleared after a previous read (perhaps try setting clear_after_read = false?)."
                 )
-            value = self.values[index]
+            value = self.values.get(index)
             if value is None:
                 value = self._zeros(xp, index)
             self.read_places.add(index)
             if self.clear_after_read:
-                self.values[index] = None
+                self.values.pop(index, None)
                 self.cleared.add(index)
             return value
 
     def _zeros(self, xp: Any, index: int) -> Any:
-        shape = self.shapes[index]
+        shape = self.shapes.get(index)
         if shape is None:
             if not self.element_shape.is_fully_defined():
                 raise errors.invalid_argument(
@@ -180,11 +181,19 @@ class TensorArrayResource:
             made = TensorArrayResource(
                 name,
                 self.dtype,
-                len(self.values),
+                self._size,
                 shape,
                 clear_after_read=False,
                 identical_element_shapes=self.identical_element_shapes,
                 adds_up=True,
             )
-            made.shapes = [None if s is None else (*prepended, *s) for s in self.shapes]
+            made.shapes = {index: (*prepended, *s) for index, s in self.shapes.items()}
             return made
+
+
+def _checked_size(count: int) -> int:
+    if count > MAX_SIZE:
+        raise errors.resource_exhausted(
+            f"A TensorArray of {count} places is larger than the {MAX_SIZE} that are allowed."
+        )
+    return count

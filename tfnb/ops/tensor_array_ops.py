@@ -130,29 +130,13 @@ def tensor_array_v3(
     array = TensorArrayResource(
         name,
         dtype,
-        _checked_size(count),
+        count,
         element_shape,
         dynamic_size=dynamic_size,
         clear_after_read=clear_after_read,
         identical_element_shapes=identical_element_shapes,
     )
     return _register(ctx, name, array), _FLOW
-
-
-_MAX_SIZE = 1 << 26
-
-
-def _checked_size(count: int) -> int:
-    """A size whose bookkeeping fits in memory.
-
-    Raises:
-      ResourceExhaustedError: it would take more than half a gigabyte.
-    """
-    if count > _MAX_SIZE:
-        raise errors.resource_exhausted(
-            f"A TensorArray of {count} places is larger than the {_MAX_SIZE} that are allowed."
-        )
-    return count
 
 
 def _gradient_name(handle: ResourceHandle, source: str) -> str:
