@@ -1,0 +1,204 @@
+"""Python functions as ops: ``tf.py_func``.
+
+A graph holds only a token; the function itself is known to the process that built the op.  So a
+GraphDef from a file can name a token, but brings no code: without the function the op fails.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import traceback
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import dtypes, errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.tensor_util import convert_to_ndarray
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.default_graph import get_default_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+EXPORTS = {"tf": ["py_func", "numpy_function"]}
+
+_lock = threading.Lock()
+_tokens = itertools.count()
+# Token -> function, for as long as a graph that calls it lives; guarded by _lock.
+_functions: weakref.WeakValueDictionary[str, _Registered] = weakref.WeakValueDictionary()
+
+
+class _Registered:
+    """A function under its token; the graphs that call it keep it alive."""
+
+    __slots__ = ("__weakref__", "function", "token")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.token = f"pyfunc_{next(_tokens)}"
+
+
+def _call(token: str, inputs: Sequence[Any], types: Sequence[Any]) -> tuple[Any, ...]:
+    registered = _functions.get(token)
+    if registered is None:
+        raise errors.invalid_argument(
+            f"callback {token} is not found: the Python function of this op lives in the process "
+            "that built the graph. A graph from a file brings none; feed this op's outputs instead."
+        )
+    try:
+        found = registered.function(*[_argument(value) for value in inputs])
+    except Exception as error:
+        raise _as_op_error(error) from error
+    return _results(token, found, types)
+
+
+def _argument(value: Any) -> Any:
+    """A tensor as the function sees it: an array it may write to, bytes for a scalar string."""
+    array = np.asarray(value)
+    if array.dtype == object and array.ndim == 0:
+        return array[()]
+    return value if isinstance(value, np.generic) else array.copy()
+
+
+def _results(token: str, found: Any, types: Sequence[Any]) -> tuple[Any, ...]:
+    if len(types) == 1 and not (isinstance(found, tuple | list) and len(found) == 1):
+        found = [found]
+    elif found is None and not types:
+        found = []
+    elif not isinstance(found, tuple | list):
+        found = [found]
+    if len(found) != len(types):
+        raise errors.invalid_argument(
+            f"{token} returns {len(found)} values, but expects to see {len(types)} values."
+        )
+    results = []
+    for position, (value, dtype) in enumerate(zip(found, types)):
+        if dtype.name == "string":
+            results.append(convert_to_ndarray(value, dtype))
+            continue
+        array = np.asarray(value)
+        if array.dtype != dtype.numpy_dtype:
+            if isinstance(value, np.ndarray | np.generic):
+                raise errors.invalid_argument(
+                    f"{position}-th value returned by {token} is {_type_name(array)}, but expects "
+                    f"{dtypes_word(dtype)}"
+                )
+            array = array.astype(dtype.numpy_dtype)
+        results.append(array)
+    return tuple(results)
+
+
+def _type_name(array: Any) -> str:
+    try:
+        return dtypes_word(dtypes.as_dtype(array.dtype))
+    except TypeError:
+        return str(array.dtype)
+
+
+def dtypes_word(dtype: Any) -> str:
+    """A dtype as TensorFlow's runtime writes it: float, double, int32."""
+    return {"float32": "float", "float64": "double"}.get(dtype.name, str(dtype.name))
+
+
+def _as_op_error(error: Exception) -> errors.OpError:
+    text = f"{type(error).__name__}: {error}\n{''.join(traceback.format_exception(error))}"
+    if isinstance(error, errors.OpError):
+        return error
+    if isinstance(error, ValueError | TypeError):
+        return errors.invalid_argument(text)
+    if isinstance(error, StopIteration):
+        return errors.out_of_range(text)
+    if isinstance(error, MemoryError):
+        return errors.resource_exhausted(text)
+    if isinstance(error, NotImplementedError):
+        return errors.unimplemented(text)
+    return errors.unknown(text)
+
+
+@register_op(
+    "PyFunc",
+    "*input: Tin -> *output: Tout",
+    "token: string",
+    "Tin: list(type) >= 0",
+    "Tout: list(type) >= 0",
+    stateful=True,
+    devices=("CPU",),
+)
+def py_func_op(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tuple[Any, ...]:
+    """Calls the Python function behind ``token`` on the inputs, once per step."""
+    return _call(token, input, Tout)
+
+
+@register_op(
+    "PyFuncStateless",
+    "*input: Tin -> *output: Tout",
+    "token: string",
+    "Tin: list(type) >= 0",
+    "Tout: list(type) >= 0",
+    devices=("CPU",),
+)
+def py_func_stateless(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tuple[Any, ...]:
+    """Like PyFunc, for functions that give the same for the same."""
+    return _call(token, input, Tout)
+
+
+py_func_op.not_differentiable()
+py_func_stateless.not_differentiable()
+
+
+def py_func(
+    func: Callable[..., Any],
+    inp: Sequence[Any],
+    Tout: Any,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Wraps a Python function as an op.
+
+    Args:
+      func: gets NumPy arrays, one for each of ``inp``; returns one array, a list of them, or None.
+      inp: tensors, or what can become one.
+      Tout: a dtype, or a list of dtypes, of what ``func`` returns.
+      stateful: whether every call counts; a stateless function's calls may be joined or left out.
+      name: of the op.
+
+    Returns:
+      A tensor, or a list of them where ``Tout`` is a list; the op itself where it is empty.
+
+    Raises:
+      TypeError: ``func`` cannot be called.
+    """
+    if not callable(func):
+        raise TypeError(f"Argument `func` must be callable, not {func!r}")
+    registered = _Registered(func)
+    with _lock:
+        _functions[registered.token] = registered
+    graph = get_default_graph()
+    kept: list[_Registered] = graph.__dict__.setdefault("_python_functions", [])
+    kept.append(registered)
+    is_list = isinstance(Tout, list | tuple)
+    types = [dtypes.as_dtype(one) for one in (Tout if is_list else [Tout])]
+    build = py_func_op if stateful else py_func_stateless
+    found = build(
+        [convert_to_tensor(value) for value in inp], token=registered.token, Tout=types, name=name
+    )
+    if not types:
+        return found
+    tensors = list(found) if isinstance(found, list | tuple) else [found]
+    return tensors if is_list else tensors[0]
+
+
+def numpy_function(
+    func: Callable[..., Any] | None = None,
+    inp: Sequence[Any] | None = None,
+    Tout: Any = None,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Wraps a Python function as an op; the same as :func:`py_func`."""
+    if func is None:
+        raise TypeError("numpy_function() needs a function")
+    return py_func(func, inp or [], Tout, stateful, name)
