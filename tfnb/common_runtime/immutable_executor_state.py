@@ -303,7 +303,9 @@ def _describe(
         elif kernel.kind == "context":
             item.action = CONTEXT
         else:
-            item.action = PURE_ONE if item.num_outputs == 1 else PURE
+            # A list of one output comes as a tuple of one.
+            is_list = any(arg.is_list for arg in kernel.definition.op_def.outputs)
+            item.action = PURE_ONE if item.num_outputs == 1 and not is_list else PURE
 
 
 def _connect(item: NodeItem, node: Node, items: dict[int, NodeItem]) -> None:
