@@ -226,6 +226,21 @@ def test_a_flood_of_events_is_skipped_and_counted(graph: Any) -> None:
     assert set(watched.states_by_name().values()) == {DONE}
 
 
+def test_what_was_skipped_is_inferred_from_what_ran_after_it(graph: Any) -> None:
+    """A loop that turns has been entered, also if nobody saw that."""
+    with tf.Session() as session:
+        watched = Watched(session, max_events=2 * MAX_READ)
+        session.run(loop(3000))
+        watched.log.steps.pop()  # as if the step were still running
+        watched.publisher.publish()
+
+    states = watched.states_by_name()
+    assert states["loop/Enter"] == states["loop/Enter_1"] == DONE
+    assert watched.sink.counters[-1]["phase"] == "running"
+    (partition,) = watched.sink.counters[-1]["partitions"]
+    assert partition["done"] <= partition["total"]
+
+
 def test_what_ran_is_marked_until_the_step_ends(graph: Any) -> None:
     """The last picture is at rest."""
     with tf.Session() as session:

@@ -49,7 +49,9 @@ CELL_COMMANDS = ("watch",)
 class TfnbMagics(Magics):
     """Pictures of graphs and of the steps that run them."""
 
-    height = traitlets.Int(420, help="Height of the drawings, in CSS pixels.").tag(config=True)
+    height = traitlets.Int(views.HEIGHT, help="Height of the drawings, in CSS pixels.").tag(
+        config=True
+    )
     updates_per_second = traitlets.Float(
         UPDATES_PER_SECOND, help="How often a watched step's picture changes."
     ).tag(config=True)

@@ -48,6 +48,8 @@ MAX_STEP_TIMES = 4096
 # the runtime down.
 MAX_READ = 25_000
 NEWEST_EVENTS = 8_000
+_MERGES = frozenset(("Merge", "RefMerge"))
+_ENTERS = frozenset(("Enter", "RefEnter"))
 _NOT_NODES = frozenset(("_SOURCE", "_SINK"))
 
 
@@ -116,6 +118,27 @@ class RunningStep:
             partitions=[PartitionProgress() for _ in signature.devices],
             frames=frames,
         )
+
+    def infer(self) -> None:
+        """After events were skipped: what feeds a node that ran has run, though it was not seen.
+
+        Not so what feeds a Merge, which runs when one of its inputs is there; but a loop's Enter
+        comes before all that follows.
+        """
+        nodes, states = self.signature.scene.nodes, self.states
+        changed = True
+        while changed:
+            changed = False
+            for source, _, destination, _ in self.signature.scene.edges:
+                if states[source] != WAITING or states[destination] not in (RUNNING, DONE):
+                    continue
+                if nodes[destination].op in _MERGES and nodes[source].op not in _ENTERS:
+                    continue
+                changed = True
+                states[source] = DONE
+                self.counts[source] = 1
+                self.levels[source] = 1 << COUNT_SHIFT
+                self.partitions[nodes[source].partition].done += 1
 
     def state_bytes(self) -> bytes:
         """One byte per node of the scene; what ran since the last call is marked until the end."""
@@ -196,6 +219,8 @@ class StepModel:
             else:
                 self._finish(event)
         self._read(batch[begin:])
+        if self.events_dropped > dropped_before and self.step is not None:
+            self.step.infer()
         return True
 
     def _absorb_names(self, log: EventLog) -> bool:

@@ -153,9 +153,10 @@ function kindOfScope(scene: Scene, item: ItemId): string {
 }
 
 function aboutSite(site: Site): HTMLElement[] {
+  const isNamed = site.func !== "" && site.func !== "<module>";
   const where =
     site.cell === null ? `${site.file}:${site.line}` : `cell [${site.cell}], line ${site.line}`;
-  const line = html("div", "tfnb-card-text", site.func ? `${where}, in ${site.func}` : where);
+  const line = html("div", "tfnb-card-text", isNamed ? `${where}, in ${site.func}` : where);
   if (site.cell === null) line.title = site.file;
   return site.text ? [line, html("code", "tfnb-card-code", site.text)] : [line];
 }

@@ -40,7 +40,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def lab(chromium: Any, server: str) -> Iterator[Lab]:
     """A page with JupyterLab."""
     page = chromium.new_page(viewport={"width": 1320, "height": 940}, device_scale_factor=1.5)
-    yield Lab(page, server)
+    found = Lab(page, server)
+    yield found
+    found.close()
     page.close()
 
 

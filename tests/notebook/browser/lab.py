@@ -69,6 +69,10 @@ class Lab:
         self.page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
         return cells
 
+    def close(self) -> None:
+        """Ends the kernel, so that the next test has a fresh one."""
+        self.page.evaluate("async () => { await window.panel?.sessionContext.shutdown(); }")
+
     def run(self, index: int) -> None:
         """Runs a cell and waits for its end."""
         self.page.evaluate(_RUN, index)
@@ -99,10 +103,6 @@ class Lab:
             "(index) => window.panel.content.widgets[index].node", index
         )
         return handle.as_element()
-
-    def has(self, text: str) -> bool:
-        """Whether any cell's source holds a text."""
-        return self._find(text) >= 0
 
     def index_of(self, text: str) -> int:
         """The first cell whose source holds a text."""

@@ -23,12 +23,10 @@ def test_the_quickstart_runs_and_its_views_live(lab: Lab, shots: Path) -> None:
     page = lab.page
     count = lab.open(NOTEBOOK)
     watch = lab.index_of("%%tfnb watch\n")
-    graph = lab.index_of("%tfnb graph\n" if lab.has("%tfnb graph\n") else "%tfnb graph")
     for index in range(watch):
         lab.run(index)
     page.wait_for_selector(".tfnb-view-graph[data-ready]")
     assert page.locator(".tfnb-view-graph .tfnb-item").count() > 3
-    lab.cell(graph)
 
     lab.start(watch)
     page.wait_for_selector(".tfnb-view-progress[data-ready]", timeout=30_000)
@@ -40,7 +38,7 @@ def test_the_quickstart_runs_and_its_views_live(lab: Lab, shots: Path) -> None:
         if text and text not in seen and not lab.is_done:
             seen.append(text)
         if len(seen) == 6 and shot is None:
-            shot = page.screenshot(path=shots / "watch.png")
+            shot = page.screenshot(path=shots / "quickstart.png")
         page.wait_for_timeout(60)
     assert len(seen) >= 5, "progress did not change while the step ran"
     assert all("iteration" in text for text in seen[1:])
@@ -58,8 +56,9 @@ def test_the_quickstart_runs_and_its_views_live(lab: Lab, shots: Path) -> None:
     page.wait_for_selector(".tfnb-open >> text=block_1")
     page.locator(".tfnb-view-graph").nth(1).locator(".tfnb-node", has_text="Conv2D").click()
     page.wait_for_selector(".tfnb-card-name >> text=block_1/conv")
+    page.evaluate(_SHOW, lab.cell(network))
     page.wait_for_timeout(400)
-    page.screenshot(path=shots / "quickstart.png")
+    page.screenshot(path=shots / "graph.png")
 
     page.evaluate(_SHOW, lab.cell(lab.index_of("%tfnb partitions")))
     page.wait_for_selector(".tfnb-view-partitions[data-ready]")

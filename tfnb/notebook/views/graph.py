@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tfnb.notebook.views.widget import SceneWidget
 
-HEIGHT = 420
+HEIGHT = 480
 COLOURS = ("kind", "device", "partition")
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tfnb.notebook.scene import Scene
     from tfnb.notebook.step_publisher import Sink
 
-HEIGHT = 360
+HEIGHT = 420
 
 
 class Watch:
