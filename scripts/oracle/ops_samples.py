@@ -6,7 +6,8 @@ For every row of tests/ops/samples_<family>.py the op alone is built four times 
 
 * inputs as constants: the static shapes TensorFlow infers, or its error while building;
 * inputs as placeholders of known shape: static shapes again;
-* inputs as placeholders of unknown shape: static shapes, and then the run gives the values or the run-time error;
+* inputs as placeholders of unknown shape: static shapes, and then the run gives the values or the
+  run-time error;
 * gradients: tf.gradients of all outputs that can have one, with fixed incoming gradients.
 """
 
@@ -134,8 +135,7 @@ class Harness:
 
     def _reference(self, entry: Any, dtype: Any) -> Any:
         if isinstance(entry, samples.Uninitialized):
-            raw = tf.raw_ops.VariableV2(shape=entry.shape, dtype=tf.as_dtype(entry.dtype))
-            return raw
+            return tf.raw_ops.VariableV2(shape=entry.shape, dtype=tf.as_dtype(entry.dtype))
         dtype = dtype or tf.as_dtype(entry.dtype)
         raw = tf.raw_ops.VariableV2(shape=entry.shape, dtype=dtype)
         self.initializers.append(tf.raw_ops.Assign(ref=raw, value=tf.constant(entry, dtype)).op)
@@ -218,7 +218,9 @@ def session() -> Any:
 def message_of(error: Any) -> str:
     """The sentence of a run-time error without the report of where the node was made."""
     text = error.message.split("\n\nOriginal")[0].split("Errors may have originated")[0]
-    return text.split("Node: 'op_under_test'\n")[-1].removesuffix("\n\t [[{{node op_under_test}}]]")[:400]
+    return text.split("Node: 'op_under_test'\n")[-1].removesuffix(
+        "\n\t [[{{node op_under_test}}]]"
+    )[:400]
 
 
 def comparable(value: Any) -> bool:
@@ -290,7 +292,10 @@ def gradients(sample: samples.Sample, answer: dict[str, Any]) -> None:
 
 
 def as_array(value: Any) -> Any:
-    """A fetched value as an array; a string keeps the zero bytes at its end, which NumPy's do not."""
+    """A fetched value as an array; a string keeps the zero bytes at its end.
+
+    Which NumPy's do not.
+    """
     return np.asarray(value, object if isinstance(value, bytes) else None)
 
 
@@ -314,7 +319,9 @@ def main(names: list[str]) -> None:
             if not failed and sample.error is not None and "build_error_const" not in answer:
                 sys.stdout.write(f"{sample.key()}: TensorFlow does not fail\n")
             if not sample.values and "values" in answer:
-                answer["run_shapes"] = [None if v is None else list(v.shape) for v in answer["values"]]
+                answer["run_shapes"] = [
+                    None if v is None else list(v.shape) for v in answer["values"]
+                ]
                 answer.pop("values", None)
             writer.add(sample.key(), answer)
         writer.close()

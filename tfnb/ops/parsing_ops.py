@@ -116,8 +116,3 @@ decode_csv = register_op(
     "na_value: string = ''",
     "select_cols: list(int) = []",
 )(None)
-string_to_number = register_op(
-    "StringToNumber",
-    "string_tensor: string -> output: out_type",
-    "out_type: {float, double, int32, int64, uint32, uint64} = DT_FLOAT",
-)(None)

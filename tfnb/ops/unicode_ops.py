@@ -1,0 +1,299 @@
+"""Text in encodings: code points from bytes, bytes from code points, from one encoding to another.
+
+Malformed input is told apart as Unicode recommends: every maximal part of a character that could
+have been one counts as one error. What an error becomes is the op's ``errors`` attribute: an
+exception (strict), a replacement character, or nothing (ignore).
+"""
+
+from __future__ import annotations
+
+import codecs
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors as status
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import InferenceContext, unchanged_shape
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.string_arrays import mapped, strings
+from tfnb.ops.unicode_scripts import script_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfnb.core.dtypes import DType
+
+EXPORTS = {"strings": ["unicode_script", "unicode_transcode"]}
+
+_MAX_CODE_POINT = 0x10FFFF
+# Control characters up to here are replaced on demand.
+_LAST_CONTROL = 0x1F
+_BAD_INPUT = "Invalid formatting on input string"
+
+
+class Errors:
+    """What becomes of malformed input.
+
+    Attributes:
+      policy: "strict", "replace" or "ignore".
+      replacement: the code point that stands for what is malformed.
+      replaces_controls: whether control characters count as malformed.
+    """
+
+    def __init__(self, policy: str, replacement: int, replaces_controls: bool = False) -> None:
+        if not 0 <= replacement <= _MAX_CODE_POINT:
+            raise status.invalid_argument("replacement_char out of unicode codepoint range")
+        self.policy = policy
+        self.replacement = replacement
+        self.replaces_controls = replaces_controls
+
+
+def _codec(name: str) -> codecs.CodecInfo:
+    plain = name.lower().replace("_", "-")
+    # Without a mark at the beginning, the high byte comes first.
+    known = {"utf-16": "utf-16-be", "utf16": "utf-16-be", "utf-32": "utf-32-be"}
+    try:
+        return codecs.lookup(known.get(plain, name))
+    except LookupError:
+        raise status.invalid_argument(
+            f"Could not create converter for input encoding: {name}"
+        ) from None
+
+
+def _characters(data: bytes, codec: codecs.CodecInfo) -> Iterator[tuple[int | None, int]]:
+    """The code points of a string and where each begins; None for a malformed part."""
+    position = 0
+    while position < len(data):
+        try:
+            text, _ = codec.decode(data[position:], "strict")
+            stop, bad_end = len(data), len(data)
+        except UnicodeDecodeError as error:
+            stop, bad_end = position + error.start, position + error.end
+            text, _ = codec.decode(data[position:stop], "strict")
+        for char in text:
+            yield ord(char), position
+            position += len(codec.encode(char, "surrogatepass")[0])
+        if stop < len(data):
+            yield None, stop
+        position = bad_end
+
+
+def _decoded(data: bytes, codec: codecs.CodecInfo, errors: Errors) -> list[tuple[int, int]]:
+    """Code points and where they begin, errors dealt with.
+
+    Raises:
+      InvalidArgumentError: the input is malformed and the policy is strict.
+    """
+    found = []
+    for code_point, start in _characters(data, codec):
+        is_bad = code_point is None or (errors.replaces_controls and code_point <= _LAST_CONTROL)
+        if not is_bad:
+            assert code_point is not None
+            found.append((code_point, start))
+        elif errors.policy == "strict":
+            raise status.invalid_argument(_BAD_INPUT)
+        elif errors.policy == "replace":
+            found.append((errors.replacement, start))
+    return found
+
+
+def _encoded(code_points: list[int], encoding: str) -> bytes:
+    text = "".join(map(chr, code_points))
+    return text.encode(encoding.lower(), "surrogatepass")
+
+
+# ---------------------------------------------------------------------------------------------- ops
+
+
+@register_op(
+    "UnicodeScript", "input: int32 -> output: int32", shape=unchanged_shape, devices=("CPU",)
+)
+def unicode_script(xp: Any, input: Any) -> Any:
+    """The script of every code point, in ICU's numbers."""
+    return script_numbers(input)
+
+
+@register_op(
+    "UnicodeTranscode",
+    "input: string -> output: string",
+    "input_encoding: string",
+    "output_encoding: {'UTF-8', 'UTF-16-BE', 'UTF-32-BE'}",
+    "errors: {'strict', 'replace', 'ignore'} = 'replace'",
+    "replacement_char: int = 65533",
+    "replace_control_characters: bool = false",
+    shape=unchanged_shape,
+    devices=("CPU",),
+)
+def unicode_transcode(
+    xp: Any,
+    input: Any,
+    *,
+    input_encoding: str,
+    output_encoding: str,
+    errors: str,
+    replacement_char: int,
+    replace_control_characters: bool,
+) -> Any:
+    """Strings in another encoding."""
+    how = Errors(errors, replacement_char, replace_control_characters)
+    codec = _codec(input_encoding)
+
+    def transcode(data: bytes) -> bytes:
+        return _encoded([point for point, _ in _decoded(data, codec, how)], output_encoding)
+
+    return mapped(transcode, input)
+
+
+def _decode_shape(c: InferenceContext) -> list[TensorShape]:
+    dims = c.inputs[0].dim_values
+    count: int | None = None
+    if dims is not None and None not in dims:
+        count = 1
+        for size in dims:
+            count *= size or 0
+    rows = TensorShape([None if count is None else count + 1])
+    return [rows, *[TensorShape([None])] * (c.num_outputs - 1)]
+
+
+def _decode_rows(
+    input: Any, encoding: str, errors: Errors, splits_type: DType
+) -> tuple[Any, Any, Any]:
+    codec = _codec(encoding)
+    points: list[int] = []
+    starts: list[int] = []
+    splits = [0]
+    for data in input.reshape(-1):
+        for point, start in _decoded(data, codec, errors):
+            points.append(point)
+            starts.append(start)
+        splits.append(len(points))
+    return (
+        np.array(splits, splits_type.as_numpy_dtype),
+        np.array(points, np.int32),
+        np.array(starts, np.int64),
+    )
+
+
+@register_op(
+    "UnicodeDecode",
+    "input: string -> row_splits: Tsplits, char_values: int32",
+    "input_encoding: string",
+    "errors: {'strict', 'replace', 'ignore'} = 'replace'",
+    "replacement_char: int = 65533",
+    "replace_control_characters: bool = false",
+    "Tsplits: {int32, int64} = DT_INT64",
+    shape=_decode_shape,
+    devices=("CPU",),
+)
+def unicode_decode(
+    xp: Any,
+    input: Any,
+    *,
+    input_encoding: str,
+    errors: str,
+    replacement_char: int,
+    replace_control_characters: bool,
+    Tsplits: DType,
+) -> Any:
+    """The code points of all strings in a row, and where each string begins among them."""
+    how = Errors(errors, replacement_char, replace_control_characters)
+    return _decode_rows(input, input_encoding, how, Tsplits)[:2]
+
+
+@register_op(
+    "UnicodeDecodeWithOffsets",
+    "input: string -> row_splits: Tsplits, char_values: int32, char_to_byte_starts: int64",
+    "input_encoding: string",
+    "errors: {'strict', 'replace', 'ignore'} = 'replace'",
+    "replacement_char: int = 65533",
+    "replace_control_characters: bool = false",
+    "Tsplits: {int32, int64} = DT_INT64",
+    shape=_decode_shape,
+    devices=("CPU",),
+)
+def unicode_decode_with_offsets(
+    xp: Any,
+    input: Any,
+    *,
+    input_encoding: str,
+    errors: str,
+    replacement_char: int,
+    replace_control_characters: bool,
+    Tsplits: DType,
+) -> Any:
+    """The code points of all strings, and at which byte of its string each begins."""
+    how = Errors(errors, replacement_char, replace_control_characters)
+    return _decode_rows(input, input_encoding, how, Tsplits)
+
+
+def _encode_shape(c: InferenceContext) -> TensorShape:
+    c.with_rank(0, 1)
+    splits = c.with_rank(1, 1).dim_values
+    rows = splits[0] if splits else None
+    return TensorShape([None if rows is None else rows - 1])
+
+
+@register_op(
+    "UnicodeEncode",
+    "input_values: int32, input_splits: Tsplits -> output: string",
+    "errors: {'ignore', 'replace', 'strict'} = 'replace'",
+    "output_encoding: {'UTF-8', 'UTF-16-BE', 'UTF-32-BE'}",
+    "replacement_char: int = 65533",
+    "Tsplits: {int32, int64} = DT_INT64",
+    shape=_encode_shape,
+    devices=("CPU",),
+)
+def unicode_encode(
+    xp: Any,
+    input_values: Any,
+    input_splits: Any,
+    *,
+    errors: str,
+    output_encoding: str,
+    replacement_char: int,
+) -> Any:
+    """Strings made of rows of code points."""
+    how = Errors(errors, replacement_char)
+    splits = input_splits.tolist()
+    if not splits:
+        raise status.invalid_argument("input_splits should have elements, but given 0 elements")
+    if splits[0] != 0:
+        raise status.invalid_argument("First value in input_splits must be zero.")
+    if splits[-1] != input_values.size:
+        raise status.invalid_argument(
+            "Last value in input_splits must be equal to length of input_tensor."
+        )
+    if any(later < earlier for earlier, later in pairwise(splits)):
+        raise status.invalid_argument("Values in input_splits must be equal or in ascending order.")
+    points = input_values.reshape(-1).tolist()
+    rows = [
+        _encoded(_valid_points(points[start:stop], how), output_encoding)
+        for start, stop in pairwise(splits)
+    ]
+    return strings(rows, (len(rows),))
+
+
+def _valid_points(points: list[int], errors: Errors) -> list[int]:
+    found = []
+    for point in points:
+        if 0 <= point <= _MAX_CODE_POINT and not 0xD800 <= point <= 0xDFFF:
+            found.append(point)
+        elif errors.policy == "strict":
+            raise status.invalid_argument(
+                "Code point is out of range for Unicode, or is a surrogate."
+            )
+        elif errors.policy == "replace":
+            found.append(errors.replacement)
+    return found
+
+
+for _op in (
+    unicode_script,
+    unicode_transcode,
+    unicode_decode,
+    unicode_decode_with_offsets,
+    unicode_encode,
+):
+    _op.not_differentiable()
