@@ -1,0 +1,1 @@
+"""Lists of tensors as values: TensorListReserve, TensorListSetItem and their kin."""

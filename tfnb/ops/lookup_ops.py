@@ -1,0 +1,1 @@
+"""Lookup tables: hash tables, mutable ones, and their initialization."""

@@ -1,0 +1,1 @@
+"""Readers: records of files, one key and value at a time."""
