@@ -48,14 +48,14 @@ test("a node with very many neighbours stands aside", () => {
     nodes.push({ name: `n${i}`, op: "Neg", inputs: i > 1 ? [0, i - 1] : [0] });
   }
   const scene = makeScene(nodes);
-  const { auxiliary, edges, hasInputStub } = metagraph(scene, 0);
+  const { auxiliary, edges, hasInputTail } = metagraph(scene, 0);
 
   assert.deepEqual(auxiliary, [0]);
   assert.equal(edges.length, 29);
-  assert.ok(hasInputStub.has(1));
+  assert.ok(hasInputTail.has(1));
 });
 
-test("inputs from outside a scope are stubs", () => {
+test("inputs from outside a scope are tails", () => {
   const scene = makeScene([
     { name: "x", op: "Placeholder" },
     { name: "s/y", op: "Neg", inputs: [0] },
@@ -66,11 +66,11 @@ test("inputs from outside a scope are stubs", () => {
 
   assert.equal(inner.scope, 1);
   assert.deepEqual(
-    [...inner.hasInputStub].map((item) => scene.name(item)),
+    [...inner.hasInputTail].map((item) => scene.name(item)),
     ["s/y"],
   );
   assert.deepEqual(
-    [...inner.hasOutputStub].map((item) => scene.name(item)),
+    [...inner.hasOutputTail].map((item) => scene.name(item)),
     ["s/z"],
   );
 });

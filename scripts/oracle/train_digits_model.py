@@ -1,7 +1,7 @@
-"""Train the small convolutional model of notebooks/00_quickstart.ipynb with TensorFlow and freeze it.
+"""Train the convolutional model of notebooks/00_quickstart.ipynb and freeze it.
 
-Runs only where TensorFlow and scikit-learn are installed; tfnb itself needs neither. The result is one
-frozen GraphDef with the weights as constants, so that opening it needs no checkpoint:
+Runs only where TensorFlow and scikit-learn are installed; tfnb itself needs neither. The result
+is one frozen GraphDef with the weights as constants, so that opening it needs no checkpoint:
 
     python scripts/oracle/train_digits_model.py notebooks/models/digits_conv.pb
 

@@ -211,6 +211,7 @@ def test_a_failed_step_shows_where(graph: Any) -> None:
     assert "reshape" in watched.sink.counters[-1]["error"].lower()
 
 
+@pytest.mark.slow
 def test_a_flood_of_events_is_skipped_and_counted(graph: Any) -> None:
     """Only the newest events are read; the end and the loops are known all the same."""
     with tf.Session() as session:
@@ -226,6 +227,7 @@ def test_a_flood_of_events_is_skipped_and_counted(graph: Any) -> None:
     assert set(watched.states_by_name().values()) == {DONE}
 
 
+@pytest.mark.slow
 def test_what_was_skipped_is_inferred_from_what_ran_after_it(graph: Any) -> None:
     """A loop that turns has been entered, also if nobody saw that."""
     with tf.Session() as session:

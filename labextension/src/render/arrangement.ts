@@ -35,8 +35,8 @@ export interface PlacedItem extends Size {
   isOpen: boolean;
   isAuxiliary: boolean;
   dots: ItemId[];
-  hasInputStub: boolean;
-  hasOutputStub: boolean;
+  hasInputTail: boolean;
+  hasOutputTail: boolean;
 }
 
 export interface PlacedEdge {
@@ -236,8 +236,8 @@ export class Arranger {
         isOpen,
         isAuxiliary,
         dots: graph.embedded.get(item) ?? [],
-        hasInputStub: graph.hasInputStub.has(item),
-        hasOutputStub: graph.hasOutputStub.has(item),
+        hasInputTail: graph.hasInputTail.has(item),
+        hasOutputTail: graph.hasOutputTail.has(item),
       });
       if (isOpen) {
         const scope = scene.scopeOfItem(item);

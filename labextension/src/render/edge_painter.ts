@@ -98,7 +98,7 @@ export class EdgePainter {
     this.far.replaceChildren();
     if (selected === null) return near;
     const here = arrangement.items.get(selected);
-    // Of an open scope the edges belong to what is in it, where stubs show them.
+    // Of an open scope the edges belong to what is in it, where tails show them.
     if (here === undefined || here.isOpen) return near;
     const { inputs, outputs } = this.distant(selected, visible);
     const draw = (from: PlacedItem, to: PlacedItem) => {

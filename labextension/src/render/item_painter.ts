@@ -116,7 +116,7 @@ export class ItemPainter {
     if (two) body.append(svg("text", { class: "tfnb-op", y: 10 }, op));
     return [
       ...this.dots(placed, -placed.width / 2),
-      ...stubs(placed, room / 2),
+      ...tails(placed, room / 2),
       body,
       title(scene, item),
     ];
@@ -160,7 +160,7 @@ export class ItemPainter {
     );
     return [
       ...this.dots(placed, -placed.width / 2),
-      ...stubs(placed, room / 2),
+      ...tails(placed, room / 2),
       body,
       title(scene, item),
     ];
@@ -208,15 +208,15 @@ export class ItemPainter {
   }
 }
 
-function stubs(placed: PlacedItem, shift: number): SVGElement[] {
+function tails(placed: PlacedItem, shift: number): SVGElement[] {
   const found: SVGElement[] = [];
   const half = placed.height / 2;
   const x = shift - Math.min(placed.width / 4, 14);
-  if (placed.hasInputStub) {
-    found.push(svg("path", { class: "tfnb-stub", d: `M${x} ${-half - 8}V${-half}` }));
+  if (placed.hasInputTail) {
+    found.push(svg("path", { class: "tfnb-tail", d: `M${x} ${-half - 8}V${-half}` }));
   }
-  if (placed.hasOutputStub) {
-    found.push(svg("path", { class: "tfnb-stub", d: `M${x} ${half}V${half + 8}` }));
+  if (placed.hasOutputTail) {
+    found.push(svg("path", { class: "tfnb-tail", d: `M${x} ${half}V${half + 8}` }));
   }
   return found;
 }

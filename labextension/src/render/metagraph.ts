@@ -3,7 +3,7 @@
  *
  * Four kinds of children do not take part in the layered layout, because they would spoil it:
  * a constant with one consumer is a dot *embedded* at that consumer; a child with very many neighbours (a *hub*) and
- * one without any neighbour stand in the auxiliary area; edges of hubs are not drawn but marked as stubs.
+ * one without any neighbour stand in the auxiliary area; edges of hubs are not drawn but marked as tails.
  */
 
 import { CONTROL, type ItemId, ROOT, type Scene } from "./scene.ts";
@@ -25,8 +25,8 @@ export interface Metagraph {
   /** Consumer -> the constants drawn as dots at it. */
   embedded: Map<ItemId, ItemId[]>;
   /** Items with inputs from, or outputs to, what is not drawn beside them. */
-  hasInputStub: Set<ItemId>;
-  hasOutputStub: Set<ItemId>;
+  hasInputTail: Set<ItemId>;
+  hasOutputTail: Set<ItemId>;
 }
 
 const MIN_CROWD = 12;
@@ -47,15 +47,15 @@ export function childHolding(scene: Scene, scope: number, node: number): ItemId 
 /** `keepAll` leaves hubs and loose children in the layout, as lanes do. */
 export function metagraph(scene: Scene, scope: number, keepAll = false): Metagraph {
   const children = scene.children(scope);
-  const hasInputStub = new Set<ItemId>();
-  const hasOutputStub = new Set<ItemId>();
-  const bundles = bundle(scene, scope, hasInputStub, hasOutputStub);
+  const hasInputTail = new Set<ItemId>();
+  const hasOutputTail = new Set<ItemId>();
+  const bundles = bundle(scene, scope, hasInputTail, hasOutputTail);
   const neighbours = countNeighbours(children, bundles);
 
   const embedded = new Map<ItemId, ItemId[]>();
   const gone = new Set<ItemId>();
   for (const item of children) {
-    const consumer = soleConsumer(scene, item, neighbours, hasOutputStub);
+    const consumer = soleConsumer(scene, item, neighbours, hasOutputTail);
     if (consumer === null) continue;
     gone.add(item);
     embedded.set(consumer, [...(embedded.get(consumer) ?? []), item]);
@@ -83,8 +83,8 @@ export function metagraph(scene: Scene, scope: number, keepAll = false): Metagra
       if (!linked.has(item) && hubs.has(item)) auxiliary.push(item);
     }
     for (const { from, to } of bundles) {
-      if (hubs.has(from)) hasInputStub.add(to);
-      if (hubs.has(to)) hasOutputStub.add(from);
+      if (hubs.has(from)) hasInputTail.add(to);
+      if (hubs.has(to)) hasOutputTail.add(from);
     }
   }
   const aside = new Set(auxiliary);
@@ -95,8 +95,8 @@ export function metagraph(scene: Scene, scope: number, keepAll = false): Metagra
     edges: bundles.filter(({ from, to }) => isDrawn(from) && isDrawn(to)),
     auxiliary,
     embedded,
-    hasInputStub,
-    hasOutputStub,
+    hasInputTail,
+    hasOutputTail,
   };
 }
 
@@ -108,8 +108,8 @@ export function laneMetagraph(scene: Scene): Metagraph {
     edges: [],
     auxiliary: [],
     embedded: new Map(),
-    hasInputStub: new Set(),
-    hasOutputStub: new Set(),
+    hasInputTail: new Set(),
+    hasOutputTail: new Set(),
   };
   const laneOf = new Int32Array(scene.count).fill(-1);
   for (const lane of scene.innerScopes(ROOT)) {
@@ -140,8 +140,8 @@ export function laneMetagraph(scene: Scene): Metagraph {
 function bundle(
   scene: Scene,
   scope: number,
-  hasInputStub: Set<ItemId>,
-  hasOutputStub: Set<ItemId>,
+  hasInputTail: Set<ItemId>,
+  hasOutputTail: Set<ItemId>,
 ): MetaEdge[] {
   const [first, end] = scene.range(scene.scopeItem(scope));
   const holder = new Map<number, ItemId>();
@@ -158,7 +158,7 @@ function bundle(
     const to = lift(scene.dst[e]!);
     const source = scene.src[e]!;
     if (source < first || source >= end) {
-      hasInputStub.add(to);
+      hasInputTail.add(to);
       continue;
     }
     const from = lift(source);
@@ -176,7 +176,7 @@ function bundle(
   for (let node = first; node < end; node++) {
     for (let k = scene.outStart[node]!; k < scene.outStart[node + 1]!; k++) {
       const consumer = scene.dst[scene.outEdges[k]!]!;
-      if (consumer < first || consumer >= end) hasOutputStub.add(lift(node));
+      if (consumer < first || consumer >= end) hasOutputTail.add(lift(node));
     }
   }
   return [...bundles.values()];
@@ -202,11 +202,11 @@ function soleConsumer(
   scene: Scene,
   item: ItemId,
   neighbours: Map<ItemId, Neighbours>,
-  hasOutputStub: Set<ItemId>,
+  hasOutputTail: Set<ItemId>,
 ): ItemId | null {
   if (scene.isScope(item) || !["Const", "HostConst"].includes(scene.op(item))) return null;
   const { outputs } = neighbours.get(item)!;
-  if (outputs.size !== 1 || hasOutputStub.has(item)) return null;
+  if (outputs.size !== 1 || hasOutputTail.has(item)) return null;
   const [consumer] = outputs;
   // A constant feeding a constant (a control edge) keeps both as boxes.
   return !scene.isScope(consumer!) && scene.op(consumer!) === "Const" ? null : consumer!;
