@@ -32,8 +32,10 @@ from tfnb.client.public import manip as manip
 from tfnb.client.public import math as math
 from tfnb.client.public import nest as nest
 from tfnb.client.public import nn as nn
+from tfnb.client.public import queue as queue
 from tfnb.client.public import random as random
 from tfnb.client.public import sparse as sparse
+from tfnb.client.public import strings as strings
 from tfnb.client.public import summary as summary
 from tfnb.client.public import train as train
 from tfnb.client.session import InteractiveSession as InteractiveSession
@@ -156,6 +158,7 @@ from tfnb.ops.control_flow_assert import assert_ as Assert
 from tfnb.ops.control_flow_ops import no_op as no_op
 from tfnb.ops.custom_gradient import custom_gradient as custom_gradient
 from tfnb.ops.custom_gradient import grad_pass_through as grad_pass_through
+from tfnb.ops.custom_gradient import recompute_grad as recompute_grad
 from tfnb.ops.cwise_binary_ops import atan2 as atan2
 from tfnb.ops.cwise_binary_ops import floor_div as floor_div
 from tfnb.ops.cwise_binary_ops import floor_mod as floormod
@@ -229,6 +232,10 @@ from tfnb.ops.io_ops import write_file as write_file
 from tfnb.ops.logging_ops import Print as Print
 from tfnb.ops.logging_ops import print_ as print
 from tfnb.ops.logging_ops import timestamp as timestamp
+from tfnb.ops.map_fn import foldl as foldl
+from tfnb.ops.map_fn import foldr as foldr
+from tfnb.ops.map_fn import map_fn as map_fn
+from tfnb.ops.map_fn import scan as scan
 from tfnb.ops.math_ops import abs as abs
 from tfnb.ops.math_ops import accumulate_n as accumulate_n
 from tfnb.ops.math_ops import acos as acos
@@ -260,6 +267,21 @@ from tfnb.ops.math_ops import truediv as truediv
 from tfnb.ops.matmul_ops import matmul as matmul
 from tfnb.ops.matmul_ops import sparse_mat_mul as sparse_matmul
 from tfnb.ops.pad_ops import pad as pad
+from tfnb.ops.partitioned_variable import (
+    create_partitioned_variables as create_partitioned_variables,
+)
+from tfnb.ops.partitioned_variable import (
+    min_max_variable_partitioner as min_max_variable_partitioner,
+)
+from tfnb.ops.partitioned_variable import (
+    variable_axis_size_partitioner as variable_axis_size_partitioner,
+)
+from tfnb.ops.partitioned_variable import fixed_size_partitioner as fixed_size_partitioner
+from tfnb.ops.queues import FIFOQueue as FIFOQueue
+from tfnb.ops.queues import PaddingFIFOQueue as PaddingFIFOQueue
+from tfnb.ops.queues import PriorityQueue as PriorityQueue
+from tfnb.ops.queues import QueueBase as QueueBase
+from tfnb.ops.queues import RandomShuffleQueue as RandomShuffleQueue
 from tfnb.ops.random_ops import multinomial as multinomial
 from tfnb.ops.random_ops import random_gamma as random_gamma
 from tfnb.ops.random_ops import random_normal as random_normal
@@ -280,6 +302,7 @@ from tfnb.ops.reduction_ops import reduce_mean as reduce_mean
 from tfnb.ops.reduction_ops import reduce_min as reduce_min
 from tfnb.ops.reduction_ops import reduce_prod as reduce_prod
 from tfnb.ops.reduction_ops import reduce_sum as reduce_sum
+from tfnb.ops.regex_ops import regex_replace as regex_replace
 from tfnb.ops.resource_variables_toggle import (
     disable_resource_variables as disable_resource_variables,
 )
@@ -289,6 +312,8 @@ from tfnb.ops.resource_variables_toggle import (
 from tfnb.ops.resource_variables_toggle import (
     resource_variables_enabled as resource_variables_enabled,
 )
+from tfnb.ops.script_ops import numpy_function as numpy_function
+from tfnb.ops.script_ops import py_func as py_func
 from tfnb.ops.segment_ops import segment_max as segment_max
 from tfnb.ops.segment_ops import segment_mean as segment_mean
 from tfnb.ops.segment_ops import segment_min as segment_min
@@ -358,6 +383,18 @@ from tfnb.ops.state_ops import scatter_nd_sub as scatter_nd_sub
 from tfnb.ops.state_ops import scatter_nd_update as scatter_nd_update
 from tfnb.ops.state_ops import scatter_sub as scatter_sub
 from tfnb.ops.state_ops import scatter_update as scatter_update
+from tfnb.ops.string_hash_ops import string_to_hash_bucket as string_to_hash_bucket
+from tfnb.ops.string_hash_ops import string_to_hash_bucket_fast as string_to_hash_bucket_fast
+from tfnb.ops.string_hash_ops import string_to_hash_bucket_strong as string_to_hash_bucket_strong
+from tfnb.ops.string_join_ops import reduce_join as reduce_join
+from tfnb.ops.string_join_ops import string_join as string_join
+from tfnb.ops.string_number_ops import as_string as as_string
+from tfnb.ops.string_number_ops import string_to_number as string_to_number
+from tfnb.ops.string_ops import decode_base64 as decode_base64
+from tfnb.ops.string_ops import encode_base64 as encode_base64
+from tfnb.ops.string_ops import string_split as string_split
+from tfnb.ops.string_ops import string_strip as string_strip
+from tfnb.ops.string_ops import substr as substr
 from tfnb.ops.tensor_array import TensorArray as TensorArray
 from tfnb.ops.transpose_ops import invert_permutation as invert_permutation
 from tfnb.ops.transpose_ops import matrix_transpose as matrix_transpose
@@ -369,6 +406,14 @@ from tfnb.ops.transpose_ops import transpose as transpose
 from tfnb.ops.unique_ops import setdiff1d as setdiff1d
 from tfnb.ops.unique_ops import unique_v1 as unique
 from tfnb.ops.unique_ops import unique_with_counts_v1 as unique_with_counts
+from tfnb.ops.variable_scope import AUTO_REUSE as AUTO_REUSE
+from tfnb.ops.variable_scope import VariableScope as VariableScope
+from tfnb.ops.variable_scope import get_local_variable as get_local_variable
+from tfnb.ops.variable_scope import get_variable as get_variable
+from tfnb.ops.variable_scope import get_variable_scope as get_variable_scope
+from tfnb.ops.variable_scope import no_regularizer as no_regularizer
+from tfnb.ops.variable_scope import variable_op_scope as variable_op_scope
+from tfnb.ops.variable_scope import variable_scope as variable_scope
 from tfnb.ops.variables import Variable as Variable
 from tfnb.ops.variables import Variable as VariableV1
 from tfnb.ops.variables import VariableAggregation as VariableAggregation

@@ -31,3 +31,4 @@ from tfnb.core.dtypes import variant as variant
 from tfnb.ops.cast_ops import cast as cast
 from tfnb.ops.clip_ops import saturate_cast as saturate_cast
 from tfnb.ops.complex_ops import complex_ as complex
+from tfnb.ops.string_number_ops import as_string as as_string

@@ -124,7 +124,7 @@ TABLE: dict[str, dict[str, str]] = {
         ),
     },
     "tfnb.ops.custom_gradient": {
-        "tf": "custom_gradient grad_pass_through",
+        "tf": "custom_gradient grad_pass_through recompute_grad",
     },
     "tfnb.ops.cwise_binary_ops": {
         "bitwise": "bitwise_and bitwise_or bitwise_xor left_shift right_shift",
@@ -183,6 +183,9 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.logging_ops": {
         "tf": "Print print:print_ timestamp",
     },
+    "tfnb.ops.map_fn": {
+        "tf": "foldl foldr map_fn scan",
+    },
     "tfnb.ops.math_ops": {
         "linalg": "tensordot trace",
         "math": (
@@ -217,11 +220,21 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.pad_ops": {
         "tf": "pad",
     },
+    "tfnb.ops.partitioned_variable": {
+        "tf": (
+            "fixed_size_partitioner variable_axis_size_partitioner min_max_variable_partitioner "
+            "create_partitioned_variables"
+        ),
+    },
     "tfnb.ops.pooling": {
         "nn": (
             "avg_pool avg_pool1d avg_pool2d:avg_pool avg_pool3d avg_pool_v2 max_pool max_pool1d "
             "max_pool2d max_pool3d max_pool_v2 max_pool_with_argmax pool"
         ),
+    },
+    "tfnb.ops.queues": {
+        "queue": "QueueBase FIFOQueue RandomShuffleQueue PaddingFIFOQueue PriorityQueue",
+        "tf": "QueueBase FIFOQueue RandomShuffleQueue PaddingFIFOQueue PriorityQueue",
     },
     "tfnb.ops.random_ops": {
         "random": (
@@ -244,8 +257,15 @@ TABLE: dict[str, dict[str, str]] = {
             "reduce_sum count_nonzero argmax argmin arg_max arg_min"
         ),
     },
+    "tfnb.ops.regex_ops": {
+        "strings": "regex_full_match regex_replace",
+        "tf": "regex_replace",
+    },
     "tfnb.ops.resource_variables_toggle": {
         "tf": "enable_resource_variables disable_resource_variables resource_variables_enabled",
+    },
+    "tfnb.ops.script_ops": {
+        "tf": "py_func numpy_function",
     },
     "tfnb.ops.segment_ops": {
         "math": (
@@ -317,6 +337,30 @@ TABLE: dict[str, dict[str, str]] = {
             "Algorithm stateless_fold_in:fold_in stateless_shuffle stateless_split:split"
         ),
     },
+    "tfnb.ops.string_hash_ops": {
+        "strings": (
+            "to_hash_bucket:string_to_hash_bucket to_hash_bucket_fast:string_to_hash_bucket_fast "
+            "to_hash_bucket_strong:string_to_hash_bucket_strong"
+        ),
+        "tf": "string_to_hash_bucket string_to_hash_bucket_fast string_to_hash_bucket_strong",
+    },
+    "tfnb.ops.string_join_ops": {
+        "strings": "join:string_join reduce_join unsorted_segment_join",
+        "tf": "reduce_join string_join",
+    },
+    "tfnb.ops.string_number_ops": {
+        "dtypes": "as_string",
+        "strings": "as_string to_number:string_to_number",
+        "tf": "as_string string_to_number",
+    },
+    "tfnb.ops.string_ops": {
+        "io": "decode_base64 encode_base64",
+        "strings": (
+            "format:string_format length:string_length_v1 lower:string_lower split:string_split_v2 "
+            "strip:string_strip substr:substr upper:string_upper"
+        ),
+        "tf": "decode_base64 encode_base64 string_split string_strip substr",
+    },
     "tfnb.ops.summary_ops": {
         "summary": (
             "audio get_summary_description histogram image merge merge_all scalar tensor_summary "
@@ -339,8 +383,17 @@ TABLE: dict[str, dict[str, str]] = {
             "reverse_sequence roll"
         ),
     },
+    "tfnb.ops.unicode_ops": {
+        "strings": "unicode_script unicode_transcode",
+    },
     "tfnb.ops.unique_ops": {
         "tf": "unique:unique_v1 unique_with_counts:unique_with_counts_v1 setdiff1d",
+    },
+    "tfnb.ops.variable_scope": {
+        "tf": (
+            "AUTO_REUSE VariableScope get_variable get_local_variable get_variable_scope "
+            "variable_scope variable_op_scope no_regularizer"
+        ),
     },
     "tfnb.ops.variables": {
         "tf": (
@@ -367,18 +420,19 @@ OPS: dict[str, str] = {
         "ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam "
         "ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent "
         "ApplyMomentum ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent "
-        "ApplyRMSProp ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad "
-        "ResourceApplyAdagradDA ResourceApplyAdagradV2 ResourceApplyAdam "
-        "ResourceApplyAdamWithAmsgrad ResourceApplyAddSign ResourceApplyCenteredRMSProp "
-        "ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyGradientDescent "
-        "ResourceApplyKerasMomentum ResourceApplyMomentum ResourceApplyPowerSign "
-        "ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent ResourceApplyRMSProp "
-        "ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin "
-        "ResourceScatterMul ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin "
-        "ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub ResourceScatterUpdate "
-        "ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA "
-        "ResourceSparseApplyAdagradV2 ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl "
-        "ResourceSparseApplyFtrlV2 ResourceSparseApplyKerasMomentum ResourceSparseApplyMomentum "
+        "ApplyRMSProp FIFOQueue PaddingFIFOQueue PriorityQueue RandomShuffleQueue "
+        "ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA "
+        "ResourceApplyAdagradV2 ResourceApplyAdam ResourceApplyAdamWithAmsgrad "
+        "ResourceApplyAddSign ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 "
+        "ResourceApplyGradientDescent ResourceApplyKerasMomentum ResourceApplyMomentum "
+        "ResourceApplyPowerSign ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent "
+        "ResourceApplyRMSProp ResourceScatterAdd ResourceScatterDiv ResourceScatterMax "
+        "ResourceScatterMin ResourceScatterMul ResourceScatterNdAdd ResourceScatterNdMax "
+        "ResourceScatterNdMin ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub "
+        "ResourceScatterUpdate ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad "
+        "ResourceSparseApplyAdagradDA ResourceSparseApplyAdagradV2 "
+        "ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl ResourceSparseApplyFtrlV2 "
+        "ResourceSparseApplyKerasMomentum ResourceSparseApplyMomentum "
         "ResourceSparseApplyProximalAdagrad ResourceSparseApplyProximalGradientDescent "
         "ResourceSparseApplyRMSProp ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul "
         "ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate ScatterSub "
@@ -453,23 +507,31 @@ OPS: dict[str, str] = {
     "tfnb.ops.parsing_ops": (
         "DecodeCSV DecodeCompressed DecodeJSONExample DecodePaddedRaw DecodeRaw ParseExample "
         "ParseExampleV2 ParseSequenceExample ParseSequenceExampleV2 ParseSingleExample "
-        "ParseSingleSequenceExample ParseTensor SerializeTensor StringToNumber"
+        "ParseSingleSequenceExample ParseTensor SerializeTensor"
     ),
     "tfnb.ops.pooling_ops": (
         "AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad MaxPool MaxPool3D MaxPool3DGrad "
         "MaxPool3DGradGrad MaxPoolGrad MaxPoolGradGrad MaxPoolGradGradV2 MaxPoolGradGradWithArgmax "
         "MaxPoolGradV2 MaxPoolGradWithArgmax MaxPoolV2 MaxPoolWithArgmax"
     ),
+    "tfnb.ops.queue_ops": (
+        "FIFOQueueV2 PaddingFIFOQueueV2 PriorityQueueV2 QueueClose QueueCloseV2 QueueDequeue "
+        "QueueDequeueMany QueueDequeueManyV2 QueueDequeueUpTo QueueDequeueUpToV2 QueueDequeueV2 "
+        "QueueEnqueue QueueEnqueueMany QueueEnqueueManyV2 QueueEnqueueV2 QueueIsClosed "
+        "QueueIsClosedV2 QueueSize QueueSizeV2 RandomShuffleQueueV2"
+    ),
     "tfnb.ops.random_ops": (
         "Multinomial ParameterizedTruncatedNormal RandomGamma RandomPoisson RandomPoissonV2 "
         "RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal"
     ),
     "tfnb.ops.reduction_ops": "All Any ArgMax ArgMin EuclideanNorm Max Mean Min Prod Sum",
+    "tfnb.ops.regex_ops": "RegexFullMatch RegexReplace StaticRegexFullMatch StaticRegexReplace",
     "tfnb.ops.resource_variable_ops": (
         "AssignAddVariableOp AssignSubVariableOp AssignVariableOp DestroyResourceOp "
         "DisableCopyOnRead ReadVariableOp ResourceCountUpTo ResourceGather ResourceGatherNd "
         "VarHandleOp VarIsInitializedOp VariableShape _ReadVariablesOp _VarHandlesOp"
     ),
+    "tfnb.ops.script_ops": "PyFunc PyFuncStateless",
     "tfnb.ops.segment_ops": (
         "SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum SparseSegmentMean "
         "SparseSegmentMeanWithNumSegments SparseSegmentSqrtN SparseSegmentSqrtNWithNumSegments "
@@ -513,12 +575,14 @@ OPS: dict[str, str] = {
         "StatelessRandomUniformIntV2 StatelessRandomUniformV2 StatelessShuffle "
         "StatelessTruncatedNormal StatelessTruncatedNormalV2"
     ),
+    "tfnb.ops.string_hash_ops": (
+        "StringToHashBucket StringToHashBucketFast StringToHashBucketStrong"
+    ),
+    "tfnb.ops.string_join_ops": "ReduceJoin StringJoin StringNGrams UnsortedSegmentJoin",
+    "tfnb.ops.string_number_ops": "AsString StringToNumber",
     "tfnb.ops.string_ops": (
-        "AsString DecodeBase64 EncodeBase64 ReduceJoin RegexFullMatch RegexReplace "
-        "StaticRegexFullMatch StaticRegexReplace StringFormat StringJoin StringLength StringLower "
-        "StringNGrams StringSplit StringSplitV2 StringStrip StringToHashBucket "
-        "StringToHashBucketFast StringToHashBucketStrong StringUpper Substr UnicodeDecode "
-        "UnicodeDecodeWithOffsets UnicodeEncode UnicodeScript UnicodeTranscode UnsortedSegmentJoin"
+        "DecodeBase64 EncodeBase64 StringFormat StringLength StringLower StringSplit StringSplitV2 "
+        "StringStrip StringUpper Substr"
     ),
     "tfnb.ops.summary_ops": (
         "AudioSummary AudioSummaryV2 HistogramSummary ImageSummary MergeSummary ScalarSummary "
@@ -532,6 +596,9 @@ OPS: dict[str, str] = {
     "tfnb.ops.top_k_ops": "InTopK InTopKV2 NthElement TopK TopKV2",
     "tfnb.ops.transpose_ops": (
         "ConjugateTranspose InvertPermutation Reverse ReverseSequence ReverseV2 Roll Transpose"
+    ),
+    "tfnb.ops.unicode_ops": (
+        "UnicodeDecode UnicodeDecodeWithOffsets UnicodeEncode UnicodeScript UnicodeTranscode"
     ),
     "tfnb.ops.unique_ops": "ListDiff Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2",
 }
