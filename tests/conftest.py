@@ -61,3 +61,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for name, what_is_missing in _WHAT_IS_MISSING.items():
             if item.get_closest_marker(name) and (reason := what_is_missing()):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many whole graphs were replayed, if any were."""
+    ended = {
+        kind: [r for r in terminalreporter.stats.get(kind, ()) if "_case_gives_" in r.nodeid]
+        for kind in ("passed", "failed", "skipped")
+    }
+    ran = len(ended["passed"]) + len(ended["failed"])
+    if ran:
+        terminalreporter.line(
+            f"cases: {ran} ran, {len(ended['passed'])} passed, "
+            f"{len(ended['skipped'])} need ops that are not known"
+        )

@@ -13,6 +13,7 @@ edge and 1 for "no live input yet", so that an odd count says that no data arriv
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -212,6 +213,8 @@ def initialize(
         _connect(item, node, items)
         if not any(not edge.src.is_source for edge in node.in_edges):
             roots.append(item)
+    # A placeholder that is here has no value and fails: last, so that what else is wrong is heard.
+    roots.sort(key=lambda item: item.op.startswith("Placeholder"))
     ordered = [items[node.id] for node in nodes]
     has_control_flow = any(node.op in _CONTROL_FLOW for node in nodes)
     has_async = any(item.action == ASYNC for item in ordered)
@@ -336,16 +339,20 @@ def _connect(item: NodeItem, node: Node, items: dict[int, NodeItem]) -> None:
 
 
 def topological_order(items: Sequence[NodeItem], roots: Sequence[NodeItem]) -> list[NodeItem]:
-    """The items so that every edge points forward; for graphs without loops."""
+    """The items so that every edge points forward; for graphs without loops.
+
+    What became ready last goes first, so that a value is used soon after it was made.
+    """
     pending = [item.frame.initial_pending[item.pending_id] for item in items]
-    order = list(roots)
-    for item in order:
-        for _, dst, _ in item.data_edges:
+    order: list[NodeItem] = []
+    stack = list(reversed(roots))
+    while stack:
+        item = stack.pop()
+        order.append(item)
+        ready = []
+        for dst in itertools.chain((edge[1] for edge in item.data_edges), item.control_edges):
             pending[dst.id] -= 1
             if pending[dst.id] == 0:
-                order.append(dst)
-        for dst in item.control_edges:
-            pending[dst.id] -= 1
-            if pending[dst.id] == 0:
-                order.append(dst)
+                ready.append(dst)
+        stack.extend(reversed(ready))
     return order

@@ -191,11 +191,16 @@ _DECODERS: dict[str | None, Callable[[Any], Any]] = {
 def decode_attrs(attrs: Mapping[str, attr_value_pb2.AttrValue]) -> dict[str, Any]:
     """Return the Python values of a node's attribute map.
 
+    An attribute whose name begins with "_" is nobody's business but its writer's: where it is empty
+    it is left out, as TensorFlow's validation does.
+
     Raises:
         InvalidArgumentError: A value is bad; the message names the attribute.
     """
     decoded = {}
     for name, attr in attrs.items():
+        if name.startswith("_") and attr.WhichOneof("value") is None:
+            continue
         try:
             decoded[name] = decode_attr(attr)
         except errors.InvalidArgumentError as error:
