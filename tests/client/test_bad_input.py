@@ -1,0 +1,217 @@
+"""What strangers and mistakes put into a graph ends with TensorFlow's error and does no harm.
+
+The cases are in bad_input/; what TensorFlow answered to them is in golden/bad_input.json.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tests.client.bad_input.all_cases import CASES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "bad_input.json").read_text())
+
+# What differs from TensorFlow's answer, and why.
+_MUST_FAIL = ("InvalidArgumentError", "ResourceExhaustedError")
+DIFFERENT: dict[str, tuple[str, ...]] = {
+    # TensorFlow gives whatever lies in memory.
+    "tensor_of_a_resource": _MUST_FAIL,
+    # TensorFlow ends the process.
+    "tensor_array_too_large": ("ResourceExhaustedError",),
+    "tensor_array_write_out_of_range": ("ResourceExhaustedError",),
+    "conv_of_rank_3": ("InvalidArgumentError",),
+    "parallel_iterations_negative": ("InvalidArgumentError",),
+    "function_that_calls_itself": ("InvalidArgumentError",),
+    "functions_that_call_each_other": ("InvalidArgumentError",),
+    # TensorFlow does not end.
+    "function_bomb": ("DeadlineExceededError",),
+    "feed_without_strides": ("value",),
+    # The size is refused here before it overflows, with either class.
+    "fill_overflows": _MUST_FAIL,
+    "tile_overflows": _MUST_FAIL,
+    # TensorFlow calls its own kernels faulty; the other divisions say what happened.
+    "TruncateDiv_by_zero": ("InvalidArgumentError",),
+    "TruncateMod_by_zero": ("InvalidArgumentError",),
+    # TensorFlow runs them by accident: the mistake is said here.
+    "next_iteration_without_enter": ("InvalidArgumentError",),
+    "no_parallel_iterations": ("InvalidArgumentError",),
+}
+
+
+@pytest.fixture
+def sess() -> Iterator[tf.Session]:
+    """A session that has run something before."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        sess.run(tf.constant(7.0, name="good"))
+        yield sess
+
+
+def answer(sess: tf.Session, name: str) -> tuple[str, str]:
+    """The class of a case's error and its text, or "value" and what came."""
+    try:
+        return "value", repr(CASES[name].do(tf, sess))
+    except Exception as error:
+        return type(error).__name__, f"{error}"
+
+
+def peak_memory_bytes() -> int:
+    """The most memory this process has had so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def test_every_case_was_put_to_tensorflow() -> None:
+    """A new case needs scripts/oracle/bad_input.py."""
+    assert sorted(CASES) == sorted(GOLDEN)
+    assert sorted(set(DIFFERENT) - set(CASES)) == []
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input_is_answered_as_by_tensorflow(sess: tf.Session, name: str) -> None:
+    """The class, the node, in bounded time and memory; and the session goes on."""
+    operations = sess.graph.get_operations()
+    before_bytes, before_s = peak_memory_bytes(), time.process_time()
+    kind, text = answer(sess, name)
+    assert time.process_time() - before_s < 1.0
+    assert peak_memory_bytes() - before_bytes < 200e6
+    if "Op type not registered" in text:
+        kind = GOLDEN[name][0]  # as good an answer, from a runtime without that op
+    assert kind in DIFFERENT.get(name, (GOLDEN[name][0],)), text
+    if kind != "value":
+        assert CASES[name].node in text
+    assert sess.graph.get_operations()[: len(operations)] == operations
+    assert sess.run("good:0") == 7.0
+    # A node without a place stays in the graph, and of a new run the whole graph is placed.
+    if "Cannot assign a device" not in text and "No OpKernel" not in text:
+        assert sess.run(tf.add(sess.graph.get_tensor_by_name("good:0"), 1.0)) == 8.0
+
+
+IMPORTS = [
+    name
+    for name, (kind, _) in GOLDEN.items()
+    if kind in ("ValueError", "TypeError") and not name.startswith(("feed_", "fetch_"))
+]
+
+
+@pytest.mark.parametrize("name", IMPORTS)
+def test_a_refused_graph_leaves_nothing_behind(sess: tf.Session, name: str) -> None:
+    """Import is all or nothing: neither nodes nor functions nor versions stay."""
+    graph = sess.graph
+    before = graph.as_graph_def().SerializeToString()
+    kind, text = answer(sess, name)
+    assert kind in ("ValueError", "TypeError"), text
+    assert graph.as_graph_def().SerializeToString() == before
+
+
+def test_an_error_names_the_line_of_the_import(sess: tf.Session) -> None:
+    """Where a user made the node, also one from a file."""
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"bad_input/writing.py:\d+"):
+        CASES["gather_out_of_range"].do(tf, sess)
+
+
+def test_the_pieces_of_a_file_that_is_something_else_are_named() -> None:
+    """A SavedModel, a checkpoint, a pointer of git-LFS: the reader of messages says no."""
+    for content in (b"version https://git-lfs.github.com/spec/v1\n", b"\x80\x81\x82" * 9):
+        with pytest.raises(Exception, match=r"[Pp]ars") as caught:
+            tf.GraphDef.FromString(content)
+        assert type(caught.value).__name__ == "DecodeError"
+
+
+def test_attributes_nested_without_end_are_refused() -> None:
+    """Three thousand functions within functions: the parser counts."""
+    message = b""
+    for _ in range(3000):
+        # AttrValue.func { attr { key: "a" value: <message> } }
+        entry = b"\n\x01a" + _field(2, message)
+        message = _field(10, _field(2, entry))
+    node = _field(1, b"n") + _field(2, b"NoOp") + _field(5, b"\n\x01a" + _field(2, message))
+    with pytest.raises(Exception, match=r"[Pp]ars|[Rr]ecursion"):
+        tf.GraphDef.FromString(_field(1, node))
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """A field of bytes as it stands in a message."""
+    size, length = len(content), b""
+    while size > 127:
+        length += bytes([size & 127 | 128])
+        size >>= 7
+    return bytes([number << 3 | 2]) + length + bytes([size]) + content
+
+
+def chain(length: int, *, backwards: bool = False, waits: bool = False) -> tf.GraphDef:
+    """A placeholder and as many Identity nodes, one after the other."""
+    message = tf.GraphDef()
+    message.node.add(name="n0", op="Placeholder").attr["dtype"].type = tf.float32.as_datatype_enum
+    for number in range(1, length):
+        node = message.node.add(name=f"n{number}", op="Identity", input=[f"n{number - 1}"])
+        if waits and number > 1:
+            node.input.append(f"^n{number - 2}")
+        node.attr["T"].type = tf.float32.as_datatype_enum
+    if backwards:
+        turned = tf.GraphDef()
+        turned.node.extend(reversed(message.node))
+        return turned
+    return message
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["forwards", "backwards", "waits"])
+def test_a_chain_of_a_hundred_thousand_nodes_runs(sess: tf.Session, order: str) -> None:
+    """Nothing on the way is recursive: import, placement, optimization, execution."""
+    length = 100_000
+    tf.import_graph_def(
+        chain(length, backwards=order == "backwards", waits=order == "waits"), name=""
+    )
+    assert sess.run(f"n{length - 1}:0", {"n0:0": 3.0}) == 3.0
+
+
+@pytest.mark.slow
+def test_a_chain_of_constants_of_a_hundred_thousand_nodes_runs(sess: tf.Session) -> None:
+    """What could be folded away beforehand is no recursion either."""
+    length = 100_000
+    message = chain(length)
+    node = message.node[0]
+    node.op = "Const"
+    node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(np.float32(3)))
+    tf.import_graph_def(message, name="")
+    assert sess.run(f"n{length - 1}:0") == 3.0
+
+
+def test_a_feed_without_strides_costs_what_is_used_of_it(sess: tf.Session) -> None:
+    """Four gigabytes of one number are not made into four gigabytes."""
+    p = tf.placeholder(tf.float32)
+    value: Any = np.lib.stride_tricks.as_strided(np.ones(1, np.float32), (32768, 32768), (0, 0))
+    before = peak_memory_bytes()
+    assert sess.run(p[5, :3], {p: value}).tolist() == [1.0, 1.0, 1.0]
+    assert sess.run(tf.identity(p)[0, 0], {p: value}) == 1.0
+    assert sess.run(tf.reshape(p[:2], [-1])[7], {p: value}) == 1.0
+    assert peak_memory_bytes() - before < 200e6
+
+
+def test_a_constant_too_large_to_read_is_not_read_for_its_shape(sess: tf.Session) -> None:
+    """Its consumers ask for its value while the graph is built; that is an error too."""
+    message = tf.GraphDef()
+    node = message.node.add(name="sizes", op="Const")
+    node.attr["dtype"].type = tf.int32.as_datatype_enum
+    tensor = node.attr["value"].tensor
+    tensor.dtype = tf.int32.as_datatype_enum
+    tensor.tensor_shape.dim.add(size=2 * 10**12)
+    tensor.int_val.append(1)
+    node = message.node.add(name="filled", op="Fill", input=["sizes", "good"])
+    node.attr["T"].type = tf.float32.as_datatype_enum
+    good = sess.graph.get_tensor_by_name("good:0")
+    before = peak_memory_bytes()
+    with pytest.raises(ValueError, match=r"node sizes|node filled"):
+        tf.import_graph_def(message, input_map={"good:0": good}, name="")
+    assert peak_memory_bytes() - before < 200e6
+    assert sess.run(good) == 7.0
