@@ -11,10 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.cases.replay import Replay, missing_ops
+from tests.cases.replay import Mismatch, Replay, missing_ops
 
 _HERE = Path(__file__).parent
 _OWN = sorted(path.parent for path in (_HERE / "own").glob("*/case.json"))
+
+
+# Cases in which the last bit of a sum decides a digit that is compared.
+_DECIDED_BY_ROUNDING = {
+    "model_mnist_cnn_train": "the gradient of a bias before a batch normalization is zero but for "
+    "rounding, about 1e-8, and Adam makes a step of full length out of its sign",
+}
 
 
 def _outside() -> list[Path]:
@@ -40,4 +47,9 @@ def test_outside_case_gives_tensorflows_answers(folder):
     missing = missing_ops(folder)
     if missing:
         pytest.skip(f"ops not known: {', '.join(missing)}")
-    Replay(folder).run()
+    try:
+        Replay(folder).run()
+    except Mismatch as error:
+        if folder.name in _DECIDED_BY_ROUNDING:
+            pytest.xfail(f"{error}: {_DECIDED_BY_ROUNDING[folder.name]}")
+        raise
