@@ -5,29 +5,25 @@
  */
 
 import { type Arrangement, Arranger, HEADER, type PlacedItem } from "./arrangement.ts";
-import { html, ICONS, iconButton, svg } from "./dom.ts";
+import { html, svg } from "./dom.ts";
 import { EdgePainter } from "./edge_painter.ts";
 import { helpPanel } from "./help_panel.ts";
 import { InfoCard } from "./info_card.ts";
 import { ItemPainter } from "./item_painter.ts";
-import { firstItem, isDirection, nextItem } from "./keyboard.ts";
+import { firstItem, handleKey, nextItem } from "./keyboard.ts";
 import { LaneHeads } from "./lane_heads.ts";
 import type { LayoutClient } from "./layout_client.ts";
 import { Legend } from "./legend.ts";
-import { COLOUR_NAMES, type ColourBy, Colouring, patternDefinitions } from "./palette.ts";
+import { paintMarks } from "./marks.ts";
+import { boxShowing, initiallyOpen, MAX_VISIBLE, openAround, openLevel } from "./opening.ts";
+import { type ColourBy, Colouring, patternDefinitions } from "./palette.ts";
 import { type ItemId, ROOT, type Scene } from "./scene.ts";
 import { SearchBox } from "./search_box.ts";
 import { StatePainter } from "./states.ts";
 import { useFontOf } from "./text_measure.ts";
+import { Toolbar } from "./toolbar.ts";
 import { type Box, Viewport } from "./viewport.ts";
 
-/** A graph of at most so many nodes starts with scopes open, if it stays at few boxes. */
-const SMALL_GRAPH = 100;
-const FEW_BOXES = 18;
-/** So few boxes say nothing while they are closed. */
-const FEW_ALONE = 3;
-const MANY_BOXES = 40;
-const MAX_VISIBLE = 1500;
 /** A graph too large to be read as a whole first shows its beginning, at this scale. */
 const LEGIBLE_SCALE = 0.72;
 const CARD_WIDTH = 300;
@@ -51,7 +47,7 @@ export class GraphView {
   private readonly legend: Legend;
   private readonly search: SearchBox;
   private readonly status = html("div", "tfnb-status");
-  private readonly colourSelect = html("select", "tfnb-select");
+  private readonly toolbar: Toolbar;
   private readonly field = html("div", "tfnb-field");
   private readonly help = helpPanel();
   private readonly stage = svg("g");
@@ -103,7 +99,18 @@ export class GraphView {
     this.viewport.content.append(this.stage);
     this.status.setAttribute("role", "status");
     this.field.append(canvas, this.card.element, this.help, this.status);
-    this.element.append(this.toolbar(), this.field, this.legend.element);
+    this.toolbar = new Toolbar(this.search.element, {
+      colour: (by) => this.colour(by),
+      openLevel: () => void this.openOneLevel(),
+      closeAll: () => void this.closeAll(),
+      zoom: (factor) => this.viewport.zoom(factor),
+      fit: () => this.viewport.fit(),
+      help: () => {
+        this.help.hidden = !this.help.hidden;
+      },
+    });
+    this.toolbar.showColouring(options.colourBy);
+    this.element.append(this.toolbar.element, this.field, this.legend.element);
   }
 
   dispose(): void {
@@ -124,7 +131,7 @@ export class GraphView {
     this.colouring = new Colouring(this.options.colourBy, scene);
     this.selected = null;
     this.card.show(scene, null);
-    this.open = this.initiallyOpen(scene, this.arranger);
+    this.open = initiallyOpen(scene, this.arranger);
     this.stage.replaceChildren(
       this.lanes.element,
       this.items.boxes,
@@ -168,15 +175,7 @@ export class GraphView {
   async goTo(item: ItemId): Promise<void> {
     const { scene } = this;
     if (scene === null) return;
-    let changed = false;
-    for (let scope = scene.parentOf(item); scope > ROOT; ) {
-      if (!this.open.has(scope)) {
-        this.open.add(scope);
-        changed = true;
-      }
-      scope = scene.parentOf(scene.scopeItem(scope));
-    }
-    if (changed && (await this.update())) this.makeRoom();
+    if (openAround(scene, item, this.open) && (await this.update())) this.makeRoom();
     const shown = this.shownFor(item);
     this.select(shown, item);
     const placed = this.arrangement?.items.get(shown);
@@ -227,64 +226,10 @@ export class GraphView {
     return true;
   }
 
-  /** Whole levels of scopes, as long as few boxes come of it, and scopes that are nearly alone. */
-  private initiallyOpen(scene: Scene, arranger: Arranger): Set<number> {
-    const open = new Set<number>(scene.isLanes ? scene.innerScopes(ROOT) : []);
-    const drawn = (scope: number) => {
-      const { items, auxiliary } = arranger.graphOf(scope);
-      return [...items, ...auxiliary];
-    };
-    let level = drawn(ROOT);
-    let visible = level.length;
-    for (;;) {
-      const scopes = level.filter((item) => scene.isScope(item)).map((i) => scene.scopeOfItem(i));
-      const next = scopes.flatMap(drawn);
-      if (next.length === 0) return open;
-      const isAlone = level.length <= FEW_ALONE && next.length <= MANY_BOXES;
-      if (!isAlone && (scene.count > SMALL_GRAPH || visible + next.length > FEW_BOXES)) return open;
-      for (const scope of scopes) open.add(scope);
-      visible += next.length;
-      level = next;
-    }
-  }
-
-  private toolbar(): HTMLElement {
-    const bar = html("div", "tfnb-toolbar");
-    bar.setAttribute("role", "toolbar");
-    for (const [value, name] of Object.entries(COLOUR_NAMES)) {
-      const option = html("option", "", name);
-      option.value = value;
-      this.colourSelect.append(option);
-    }
-    this.colourSelect.value = this.options.colourBy;
-    this.colourSelect.addEventListener("change", () => {
-      this.colour(this.colourSelect.value as ColourBy);
-    });
-    const label = html("label", "tfnb-colour-by");
-    label.append(html("span", "", "Colour"), this.colourSelect);
-    bar.append(
-      this.search.element,
-      label,
-      html("span", "tfnb-gap"),
-      iconButton("Open one more level of scopes", ICONS.expand, () => void this.openLevel()),
-      iconButton("Close all scopes", ICONS.collapse, () => void this.closeAll()),
-      html("span", "tfnb-rule"),
-      iconButton("Zoom out (−)", ICONS.zoomOut, () => this.viewport.zoom(1 / 1.3)),
-      iconButton("Zoom in (+)", ICONS.zoomIn, () => this.viewport.zoom(1.3)),
-      iconButton("Show the whole graph (0)", ICONS.fit, () => this.viewport.fit()),
-      iconButton("Mouse and keyboard", ICONS.help, () => {
-        this.help.hidden = !this.help.hidden;
-      }),
-    );
-    // The notebook must not take what is typed or pressed here for its own shortcuts.
-    bar.addEventListener("keydown", (event) => event.stopPropagation());
-    return bar;
-  }
-
   colour(by: ColourBy): void {
     const { scene, items, arrangement } = this;
     this.options.colourBy = by;
-    this.colourSelect.value = by;
+    this.toolbar.showColouring(by);
     if (!scene) return;
     this.colouring = new Colouring(by, scene);
     this.category = null;
@@ -297,22 +242,10 @@ export class GraphView {
     this.mark();
   }
 
-  private async openLevel(): Promise<void> {
+  private async openOneLevel(): Promise<void> {
     const { scene, arrangement } = this;
     if (!scene || !arrangement) return;
-    const closed = [...arrangement.items.values()]
-      .filter(({ item, isOpen }) => scene.isScope(item) && !isOpen)
-      .map(({ item }) => scene.scopeOfItem(item));
-    let visible = arrangement.items.size;
-    let skipped = 0;
-    for (const scope of closed) {
-      const inner = scene.children(scope).length;
-      if (visible + inner > MAX_VISIBLE) skipped++;
-      else {
-        this.open.add(scope);
-        visible += inner;
-      }
-    }
+    const skipped = openLevel(scene, arrangement, this.open);
     this.say(skipped ? `${skipped} scopes stay closed: more than ${MAX_VISIBLE} boxes.` : "");
     if (!(await this.update())) return;
     this.makeRoom();
@@ -351,60 +284,41 @@ export class GraphView {
   }
 
   private key(event: KeyboardEvent): void {
-    const { scene, arrangement, selected } = this;
-    if (!scene || !arrangement || event.altKey) return;
-    const { key } = event;
-    let isOurs = true;
-    if (isDirection(key) && event.shiftKey) {
-      const step = 60;
-      if (key === "ArrowLeft") this.viewport.pan(step, 0);
-      else if (key === "ArrowRight") this.viewport.pan(-step, 0);
-      else if (key === "ArrowUp") this.viewport.pan(0, step);
-      else this.viewport.pan(0, -step);
-    } else if (isDirection(key)) {
-      const next =
-        selected === null
-          ? firstItem(arrangement)
-          : nextItem(scene, arrangement, this.shownFor(selected), key);
-      if (next !== null) void this.goTo(next);
-    } else if (key === "Enter" || key === " ") {
-      if (selected !== null && scene.isScope(selected)) {
-        void this.toggle(scene.scopeOfItem(selected));
-      }
-    } else if (key === "Backspace" && selected !== null) {
-      const parent = scene.parentOf(selected);
-      if (parent > ROOT && arrangement.items.has(scene.scopeItem(parent))) {
-        void this.goTo(scene.scopeItem(parent));
-      }
-    } else if (key === "Escape") {
-      if (selected === null) this.viewport.svg.blur();
-      this.select(null);
-    } else if (key === "+" || key === "=") this.viewport.zoom(1.3);
-    else if (key === "-") this.viewport.zoom(1 / 1.3);
-    else if (key === "0") this.viewport.fit();
-    else if (key === "/") this.search.focus();
-    else isOurs = false;
-    if (isOurs && !(event.ctrlKey || event.metaKey)) {
-      event.preventDefault();
-      event.stopPropagation();
-    }
+    const { scene, arrangement, selected, viewport } = this;
+    if (!scene || !arrangement) return;
+    handleKey(event, {
+      pan: (dx, dy) => viewport.pan(dx, dy),
+      zoom: (factor) => viewport.zoom(factor),
+      fit: () => viewport.fit(),
+      search: () => this.search.focus(),
+      go: (direction) => {
+        const next =
+          selected === null
+            ? firstItem(arrangement)
+            : nextItem(scene, arrangement, this.shownFor(selected), direction);
+        if (next !== null) void this.goTo(next);
+      },
+      toggle: () => {
+        if (selected !== null && scene.isScope(selected)) {
+          void this.toggle(scene.scopeOfItem(selected));
+        }
+      },
+      goOut: () => {
+        const parent = selected === null ? ROOT : scene.parentOf(selected);
+        if (parent > ROOT && arrangement.items.has(scene.scopeItem(parent))) {
+          void this.goTo(scene.scopeItem(parent));
+        }
+      },
+      letGo: () => {
+        if (selected === null) viewport.svg.blur();
+        this.select(null);
+      },
+    });
   }
 
-  /** The box that shows an item: itself, the consumer of an embedded constant, or the closed scope around it. */
   private shownFor(item: ItemId): ItemId {
-    const { scene, arrangement } = this;
-    if (!scene || !arrangement) return item;
-    let shown = item;
-    while (!arrangement.items.has(shown)) {
-      const scope = scene.parentOf(shown);
-      for (const [consumer, constants] of this.arranger!.graphOf(laneOrScope(scene, scope))
-        .embedded) {
-        if (constants.includes(shown) && arrangement.items.has(consumer)) return consumer;
-      }
-      if (scope <= ROOT) return item;
-      shown = scene.scopeItem(scope);
-    }
-    return shown;
+    const { scene, arranger, arrangement } = this;
+    return scene && arranger && arrangement ? boxShowing(scene, arranger, arrangement, item) : item;
   }
 
   private select(item: ItemId | null, about: ItemId | null = item): void {
@@ -425,28 +339,9 @@ export class GraphView {
     const { scene, items, edges, arrangement, colouring } = this;
     if (!scene || !items || !edges || !arrangement || !colouring) return;
     const near = edges.light(this.selected, arrangement, (node) => this.shownFor(node));
-    const holds = (item: ItemId, test: (node: number) => boolean): boolean => {
-      const [first, end] = scene.range(item);
-      for (let node = first; node < end; node++) if (test(node)) return true;
-      return false;
-    };
-    const isSearching = this.hits.size > 0;
-    for (const { item, isOpen, dots } of arrangement.items.values()) {
-      const { classList } = items.element(item)!;
-      classList.toggle("tfnb-selected", item === this.selected);
-      classList.toggle("tfnb-near", near.has(item));
-      const isHit =
-        isSearching &&
-        !isOpen &&
-        (holds(item, (node) => this.hits.has(node)) || dots.some((node) => this.hits.has(node)));
-      classList.toggle("tfnb-hit", isHit);
-      const isOther =
-        this.category !== null &&
-        !isOpen &&
-        !holds(item, (node) => colouring.of[node] === this.category);
-      classList.toggle("tfnb-dim", isOther || (isSearching && !isHit && !isOpen));
-    }
-    this.element.classList.toggle("tfnb-has-selection", this.selected !== null);
+    const { selected, hits, category } = this;
+    paintMarks(scene, items, arrangement, colouring, { selected, near, hits, category });
+    this.element.classList.toggle("tfnb-has-selection", selected !== null);
   }
 
   private stateText(node: number): string {
@@ -461,12 +356,6 @@ export class GraphView {
     this.status.textContent = text;
     if (text) setTimeout(() => this.status.textContent === text && this.say(""), 5000);
   }
-}
-
-function laneOrScope(scene: Scene, scope: number): number {
-  return scene.isLanes && scope > ROOT && scene.parentOf(scene.scopeItem(scope)) === ROOT
-    ? ROOT
-    : Math.max(scope, ROOT);
 }
 
 function closestHandle(event: MouseEvent): Element | null {

@@ -5,10 +5,54 @@
 
 import type { Arrangement, PlacedItem } from "./arrangement.ts";
 import type { ItemId, Scene } from "./scene.ts";
+import { ZOOM_STEP } from "./toolbar.ts";
 
 export type Direction = "ArrowDown" | "ArrowUp" | "ArrowLeft" | "ArrowRight";
 
-export function isDirection(key: string): key is Direction {
+export interface KeyActions {
+  pan: (dx: number, dy: number) => void;
+  zoom: (factor: number) => void;
+  fit: () => void;
+  search: () => void;
+  go: (direction: Direction) => void;
+  toggle: () => void;
+  goOut: () => void;
+  letGo: () => void;
+}
+
+const PAN_STEP = 60;
+const PANS: Record<Direction, [number, number]> = {
+  ArrowLeft: [PAN_STEP, 0],
+  ArrowRight: [-PAN_STEP, 0],
+  ArrowUp: [0, PAN_STEP],
+  ArrowDown: [0, -PAN_STEP],
+};
+
+/** Does what a key means here, and keeps it from the notebook; other keys are left alone. */
+export function handleKey(event: KeyboardEvent, actions: KeyActions): void {
+  if (event.altKey || event.ctrlKey || event.metaKey) return;
+  const { key } = event;
+  const keys: Record<string, () => void> = {
+    Enter: actions.toggle,
+    " ": actions.toggle,
+    Backspace: actions.goOut,
+    Escape: actions.letGo,
+    "+": () => actions.zoom(ZOOM_STEP),
+    "=": () => actions.zoom(ZOOM_STEP),
+    "-": () => actions.zoom(1 / ZOOM_STEP),
+    "0": actions.fit,
+    "/": actions.search,
+  };
+  if (isDirection(key)) {
+    if (event.shiftKey) actions.pan(...PANS[key]);
+    else actions.go(key);
+  } else if (keys[key]) keys[key]();
+  else return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+function isDirection(key: string): key is Direction {
   return ["ArrowDown", "ArrowUp", "ArrowLeft", "ArrowRight"].includes(key);
 }
 
