@@ -18,7 +18,7 @@ def main() -> None:
     """Writes the answers."""
     import tensorflow.compat.v1 as tf
 
-    from tests.ops import gradient_scenarios, variable_scenarios  # noqa: F401  # register programs
+    from tests.ops import gradient_scenarios, nested_scenarios, variable_scenarios  # noqa: F401  # register programs
     from tests.ops.control_flow_scenarios import FORWARD, GRADIENTS
 
     tf.disable_v2_behavior()

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tests.ops import gradient_scenarios, variable_scenarios  # noqa: F401  # register programs
+from tests.ops import gradient_scenarios, nested_scenarios, variable_scenarios  # noqa: F401  # register programs
 from tests.ops.control_flow_scenarios import (
     FORWARD,
     GRADIENTS,

@@ -213,6 +213,29 @@ def test_dense_and_sparse_gradients_add_up_dense() -> None:
     assert _run(grad).tolist() == [[2.0, 2.0], [4.0, 4.0], [2.0, 2.0]]
 
 
+def test_gather_from_a_resource_variable_in_nested_loops() -> None:
+    """Its slices are accumulated over both loops; TensorFlow fails here."""
+    start = np.arange(10.0, dtype=np.float32).reshape(5, 2) / 10.0
+    variable = tf.Variable(start, use_resource=True)
+
+    def looped(table: Any) -> tf.Tensor:
+        def body(i: tf.Tensor, a: tf.Tensor) -> Any:
+            def step(j: tf.Tensor, b: tf.Tensor) -> Any:
+                return j + 1, tf.tanh(b + tf.gather(table, [i, j]))
+
+            return i + 1, tf.while_loop(lambda j, b: j < 2, step, [0, a])[1]
+
+        return tf.while_loop(lambda i, a: i < 3, body, [0, tf.zeros([2, 2])])[1]
+
+    dense = tf.constant(start)
+    (expected,) = tf.gradients(looped(dense), dense)
+    (actual,) = tf.gradients(looped(variable), variable)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        want, got = session.run([tf.convert_to_tensor(expected), tf.convert_to_tensor(actual)])
+    np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
 def test_gradient_with_respect_to_an_intermediate(x: tf.Tensor) -> None:
     """An x may lie between another x and y."""
     y = x * x

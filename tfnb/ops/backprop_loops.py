@@ -24,6 +24,7 @@ from tfnb.ops.shape_ops import shape_internal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tfnb.core.dtypes import DType
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.ops.control_flow_context import ControlFlowContext
@@ -222,10 +223,17 @@ def _first_slices(
                 with inside(outer):
                     zero = constant(0, dense_shape.dtype, shape=dense_shape.get_shape())
             else:
-                shape = shape_internal(value, optimize=False, out_type=dense_shape.dtype)
-                zero = zeros_like(shape, optimize=False)
+                zero = _zero_shape(value, dense_shape.dtype)
             start.append(zero)
     return [start[0], start[1], *start[2:]]
+
+
+def _zero_shape(value: Tensor, dtype: DType) -> Tensor:
+    """As many zeros as a tensor, or the variable that a handle refers to, has dimensions."""
+    if value.dtype is dtypes.resource:
+        return constant(0, dtype, shape=[_shape_behind(value).rank])
+    shape = shape_internal(value, optimize=False, out_type=dtype)
+    return zeros_like(shape, optimize=False)
 
 
 def _shape_behind(value: Tensor) -> Any:

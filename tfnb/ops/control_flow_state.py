@@ -22,7 +22,7 @@ from tfnb.ops.backprop_loops import add_backprop_counter, add_forward_counter, i
 from tfnb.ops.cond_context import CondContext
 from tfnb.ops.constant_ops import constant, zeros, zeros_like
 from tfnb.ops.control_flow_values import next_iteration_of, switch_ref_or_tensor
-from tfnb.ops.default_gradient import gradient_dtype, zeros_like_output
+from tfnb.ops.default_gradient import zeros_like_output, zeros_of
 from tfnb.ops.shape_ops import shape_internal
 from tfnb.ops.while_context import WhileContext
 
@@ -379,8 +379,7 @@ class ControlFlowState:
         if not shape.is_fully_defined():
             return self._zeros_of_saved_shape(state, op, value)
         if value.dtype is dtypes.resource:
-            sizes = op_registry.get("VariableShape")(value)
-            result = zeros(sizes, dtype=gradient_dtype(value))
+            result = zeros_of(value)
         else:
             result = constant(0, shape=shape, dtype=value.dtype)
         if queries.is_switch(op):

@@ -78,7 +78,9 @@ def zeros_of(tensor: Tensor) -> Tensor:
     """Zeros like a tensor, or like the variable behind it."""
     dtype = gradient_dtype(tensor)
     if tensor.dtype is dtypes.resource:
-        return zeros(_variable_shape(tensor), dtype=dtype)
+        from tfnb.ops.resource_variable_ops import variable_shape
+
+        return zeros(variable_shape(tensor), dtype=dtype)
     return zeros_like(tensor, dtype=dtype)
 
 
