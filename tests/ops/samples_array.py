@@ -619,7 +619,66 @@ def _distinct() -> None:
     )
 
 
+def _diagonals() -> None:
+    m, batch = normal(3, 4), normal(2, 3, 4)
+    wide = f"{NUMBERS} bool"
+    few = "float double half bfloat16 int32 int64 complex64 complex128"
+    _add(
+        sweep(few, "Diag", [1, 2]),
+        op("Diag", normal(2, 3)),
+        op("Diag", np.float32(1), error="at least rank 1"),
+        sweep(few, "DiagPart", [[1, 2], [3, 4]]),
+        op("DiagPart", normal(2, 3, 2, 3)),
+        op("DiagPart", m, error="do not match|must be equal"),
+        sweep(wide, "MatrixDiag", [1, 2]),
+        op("MatrixDiag", batch),
+        sweep(wide, "MatrixDiagPart", [[1, 2], [3, 4]]),
+        op("MatrixDiagPart", batch),
+        op("MatrixDiagPart", normal(3), error="at least (2-dim|rank 2)"),
+        sweep(wide, "MatrixSetDiag", [[1, 2], [3, 4]], [0, 1]),
+        op("MatrixSetDiag", batch, normal(2, 3)),
+        op("MatrixSetDiag", m, normal(2), error="diagonal|must be equal"),
+        op("MatrixDiagPartV2", m, [-1, 1], 9.0),
+        op("MatrixDiagV2", normal(2, 3), [0, 1], -1, -1, 9.0),
+        op("MatrixSetDiagV2", m, normal(2, 3), [0, 1]),
+        op("MatrixDiagPartV3", m, 5, 9.0, error="out of bound"),
+        op("MatrixDiagPartV3", m, [1, 0], 9.0, error="larger than|greater than"),
+        op("MatrixDiagV3", normal(1, 3), 0, 2, 3, 0.0, error="The number of rows is too small"),
+        op("MatrixDiagV3", normal(1, 3), 0, 5, 5, 0.0, error="not consistent"),
+        op("MatrixDiagV3", normal(3, 2), [0, 1], -1, -1, 0.0, error="diagonals"),
+    )
+    for align in ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT"):
+        _add(
+            op("MatrixDiagPartV3", batch, [-2, 1], 9.0, align=align),
+            op("MatrixDiagV3", normal(2, 3, 4), [-1, 1], -1, -1, 9.0, align=align),
+            op("MatrixDiagV3", normal(2, 3), [-2, -1], 5, -1, 9.0, align=align),
+            op("MatrixSetDiagV3", batch, normal(2, 3, 3), [-1, 1], align=align),
+        )
+    _add(
+        *[op("MatrixDiagPartV3", batch, k, 0.0) for k in (0, 1, -2, 3)],
+        *[op("MatrixDiagV3", normal(2, 3), k, -1, -1, 0.0) for k in (0, 1, -2)],
+        op("MatrixDiagV3", normal(1, 3), 0, 5, 3, 7.0),
+        op("MatrixSetDiagV3", m, normal(3), 0),
+        op("MatrixSetDiagV3", m, normal(2), -1),
+        sweep(
+            wide,
+            "MatrixBandPart",
+            [[1, 2], [3, 4]],
+            np.array(0, I64),
+            np.array(-1, I64),
+            fixed=(1, 2),
+        ),
+        *[
+            op("MatrixBandPart", batch, low, high)
+            for low, high in ((1, 0), (-1, 1), (0, 0), (3, 4))
+        ],
+        op("MatrixBandPart", m, 5, 0, error="num_lower must be negative or less or equal"),
+        op("MatrixBandPart", m, [1], 0, error="num_lower must be scalar|rank"),
+    )
+
+
 _constants()
+_diagonals()
 _identity()
 _shapes()
 _broadcasting()

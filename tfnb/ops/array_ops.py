@@ -34,6 +34,12 @@ from tfnb.ops.identity_ops import identity as identity
 from tfnb.ops.identity_ops import identity_n as identity_n
 from tfnb.ops.identity_ops import prevent_gradient as prevent_gradient
 from tfnb.ops.identity_ops import stop_gradient as stop_gradient
+from tfnb.ops.matrix_diag_ops import diag as diag
+from tfnb.ops.matrix_diag_ops import diag_part as diag_part
+from tfnb.ops.matrix_diag_ops import matrix_band_part as matrix_band_part
+from tfnb.ops.matrix_diag_ops import matrix_diag as matrix_diag
+from tfnb.ops.matrix_diag_ops import matrix_diag_part as matrix_diag_part
+from tfnb.ops.matrix_diag_ops import matrix_set_diag as matrix_set_diag
 from tfnb.ops.pad_ops import mirror_pad as mirror_pad
 from tfnb.ops.pad_ops import pad as pad
 from tfnb.ops.shape_ops import broadcast_args as broadcast_args
