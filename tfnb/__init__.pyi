@@ -25,6 +25,7 @@ from tfnb.client.public import dtypes as dtypes
 from tfnb.client.public import errors as errors
 from tfnb.client.public import flags as flags
 from tfnb.client.public import graph_util as graph_util
+from tfnb.client.public import initializers as initializers
 from tfnb.client.public import io as io
 from tfnb.client.public import linalg as linalg
 from tfnb.client.public import logging as logging
@@ -37,6 +38,7 @@ from tfnb.client.public import random as random
 from tfnb.client.public import sparse as sparse
 from tfnb.client.public import strings as strings
 from tfnb.client.public import summary as summary
+from tfnb.client.public import test as test
 from tfnb.client.public import train as train
 from tfnb.client.session import InteractiveSession as InteractiveSession
 from tfnb.client.session import Session as Session
@@ -226,6 +228,17 @@ from tfnb.ops.identity_ops import bitcast as bitcast
 from tfnb.ops.identity_ops import identity as identity
 from tfnb.ops.identity_ops import identity_n as identity_n
 from tfnb.ops.identity_ops import stop_gradient as stop_gradient
+from tfnb.ops.init_ops import constant_initializer as constant_initializer
+from tfnb.ops.init_ops import glorot_normal_initializer as glorot_normal_initializer
+from tfnb.ops.init_ops import glorot_uniform_initializer as glorot_uniform_initializer
+from tfnb.ops.init_ops import ones_initializer as ones_initializer
+from tfnb.ops.init_ops import orthogonal_initializer as orthogonal_initializer
+from tfnb.ops.init_ops import random_normal_initializer as random_normal_initializer
+from tfnb.ops.init_ops import random_uniform_initializer as random_uniform_initializer
+from tfnb.ops.init_ops import truncated_normal_initializer as truncated_normal_initializer
+from tfnb.ops.init_ops import uniform_unit_scaling_initializer as uniform_unit_scaling_initializer
+from tfnb.ops.init_ops import variance_scaling_initializer as variance_scaling_initializer
+from tfnb.ops.init_ops import zeros_initializer as zeros_initializer
 from tfnb.ops.io_ops import matching_files as matching_files
 from tfnb.ops.io_ops import read_file as read_file
 from tfnb.ops.io_ops import write_file as write_file
@@ -266,6 +279,12 @@ from tfnb.ops.math_ops import trace as trace
 from tfnb.ops.math_ops import truediv as truediv
 from tfnb.ops.matmul_ops import matmul as matmul
 from tfnb.ops.matmul_ops import sparse_mat_mul as sparse_matmul
+from tfnb.ops.matrix_diag_ops import diag as diag
+from tfnb.ops.matrix_diag_ops import diag_part as diag_part
+from tfnb.ops.matrix_diag_ops import matrix_band_part as matrix_band_part
+from tfnb.ops.matrix_diag_ops import matrix_diag as matrix_diag
+from tfnb.ops.matrix_diag_ops import matrix_diag_part as matrix_diag_part
+from tfnb.ops.matrix_diag_ops import matrix_set_diag as matrix_set_diag
 from tfnb.ops.pad_ops import pad as pad
 from tfnb.ops.partitioned_variable import (
     create_partitioned_variables as create_partitioned_variables,

@@ -257,6 +257,11 @@ class BaseSession:
                 self._session.extend(graph_def)
             except errors.OpError as error:
                 raise explain(error, self._graph, None) from None
+            except BaseException:
+                # An interrupt. The runtime takes all nodes or none; which of the two it was?
+                if graph_def.node and self._session.has_node(graph_def.node[-1].name):
+                    self._current_version = version
+                raise
             self._current_version = version
             self._graph._num_ops_sent = max(self._graph._num_ops_sent, version)
 

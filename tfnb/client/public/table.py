@@ -176,6 +176,24 @@ TABLE: dict[str, dict[str, str]] = {
         "raw_ops": "",
         "tf": "identity identity_n stop_gradient bitcast",
     },
+    "tfnb.ops.init_ops": {
+        "initializers": (
+            "constant:constant_initializer glorot_normal:glorot_normal_initializer "
+            "glorot_uniform:glorot_uniform_initializer he_normal he_uniform "
+            "identity:identity_initializer lecun_normal lecun_uniform ones:ones_initializer "
+            "orthogonal:orthogonal_initializer random_normal:random_normal_initializer "
+            "random_uniform:random_uniform_initializer "
+            "truncated_normal:truncated_normal_initializer "
+            "uniform_unit_scaling:uniform_unit_scaling_initializer "
+            "variance_scaling:variance_scaling_initializer zeros:zeros_initializer"
+        ),
+        "tf": (
+            "constant_initializer glorot_normal_initializer glorot_uniform_initializer "
+            "ones_initializer orthogonal_initializer random_normal_initializer "
+            "random_uniform_initializer truncated_normal_initializer "
+            "uniform_unit_scaling_initializer variance_scaling_initializer zeros_initializer"
+        ),
+    },
     "tfnb.ops.io_ops": {
         "io": "read_file write_file matching_files",
         "tf": "read_file write_file matching_files",
@@ -204,6 +222,13 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.matmul_ops": {
         "linalg": "matmul",
         "tf": "matmul sparse_matmul:sparse_mat_mul",
+    },
+    "tfnb.ops.matrix_diag_ops": {
+        "linalg": (
+            "diag:matrix_diag diag_part:matrix_diag_part set_diag:matrix_set_diag "
+            "band_part:matrix_band_part tensor_diag:diag tensor_diag_part:diag_part"
+        ),
+        "tf": "diag diag_part matrix_diag matrix_diag_part matrix_set_diag matrix_band_part",
     },
     "tfnb.ops.nn_ops": {
         "linalg": "l2_normalize",
@@ -497,7 +522,16 @@ OPS: dict[str, str] = {
         "ShardedFilespec WriteFile"
     ),
     "tfnb.ops.logging_ops": "Assert Print PrintV2 Timestamp",
+    "tfnb.ops.lookup_ops": (
+        "HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2 LookupTableExportV2 "
+        "LookupTableFindV2 LookupTableImportV2 LookupTableInsertV2 LookupTableRemoveV2 "
+        "LookupTableSizeV2 MutableHashTableOfTensorsV2 MutableHashTableV2"
+    ),
     "tfnb.ops.matmul_ops": "BatchMatMul BatchMatMulV2 BatchMatMulV3 MatMul SparseMatMul",
+    "tfnb.ops.matrix_diag_ops": (
+        "Diag DiagPart MatrixBandPart MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 "
+        "MatrixDiagV2 MatrixDiagV3 MatrixSetDiag MatrixSetDiagV2 MatrixSetDiagV3"
+    ),
     "tfnb.ops.normalization_ops": (
         "BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad FusedBatchNorm "
         "FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormV2 "

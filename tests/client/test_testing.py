@@ -1,0 +1,214 @@
+"""``tf.test`` tests: its assertions refuse what they should."""
+
+from __future__ import annotations
+
+import collections
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def case() -> Iterator[tf.test.TestCase]:
+    """A test that is being run."""
+    with tf.Graph().as_default():
+        pass
+    case = tf.test.TestCase()
+    case.setUp()
+    yield case
+    case.tearDown()
+    tf.reset_default_graph()
+
+
+def refused(assertion: Any, *arguments: Any, **options: Any) -> bool:
+    """Whether an assertion fails."""
+    try:
+        assertion(*arguments, **options)
+    except AssertionError:
+        return True
+    return False
+
+
+def test_setup_gives_an_empty_graph_with_a_seed(case: tf.test.TestCase) -> None:
+    """Every test begins the same way."""
+    assert tf.get_default_graph().get_operations() == []
+    assert tf.get_default_graph().seed is not None
+    with case.session() as sess:
+        first = sess.run(tf.random_uniform([]))
+    case.setUp()
+    with case.session() as sess:
+        assert first == sess.run(tf.random_uniform([]))
+
+
+def test_session_is_the_default_one(case: tf.test.TestCase) -> None:
+    """Its graph too; it is closed afterwards."""
+    graph = tf.Graph()
+    with case.session(graph=graph) as sess:
+        assert tf.get_default_graph() is graph
+        assert case.evaluate(tf.constant(3)) == 3
+    assert sess._closed
+
+
+def test_cached_session_is_one_for_the_whole_test(case: tf.test.TestCase) -> None:
+    """Variables keep their values between its blocks."""
+    with case.cached_session() as sess:
+        v = tf.Variable(4.0)
+        sess.run(v.initializer)
+    with case.test_session() as again:
+        assert again is sess
+        assert case.evaluate(v) == 4.0
+
+
+def test_device_can_be_chosen(case: tf.test.TestCase) -> None:
+    """use_gpu=False keeps ops on the CPU."""
+    with case.session(use_gpu=False):
+        assert tf.constant(1).device == "/device:CPU:0"
+
+
+def test_all_equal(case: tf.test.TestCase) -> None:
+    """Arrays, tensors, text, NaN; shapes count."""
+    with case.session():
+        case.assertAllEqual([1, 2], tf.constant([1, 2]))
+    case.assertAllEqual([np.nan, 1.0], np.array([np.nan, 1.0]))
+    case.assertAllEqual(["a", "b"], np.array([b"a", b"b"], object))
+    assert refused(case.assertAllEqual, [1, 2], [1, 3])
+    assert refused(case.assertAllEqual, [1, 2], [[1, 2]])
+    case.assertNotAllEqual([1, 2], [1, 3])
+    assert refused(case.assertNotAllEqual, [1, 2], [1, 2])
+
+
+def test_differences_are_listed(case: tf.test.TestCase) -> None:
+    """With place and both values."""
+    with pytest.raises(
+        AssertionError, match=r"1 of 4 elements differ(.|\n)*\[1, 0\]: .*3.* and .*9"
+    ):
+        case.assertAllEqual([[1, 2], [3, 4]], [[1, 2], [9, 4]])
+
+
+def test_all_close(case: tf.test.TestCase) -> None:
+    """Numbers, arrays, dicts, tuples of them."""
+    case.assertAllClose(1.0, 1.0 + 1e-7)
+    case.assertAllClose({"a": [1.0, (2.0, 3.0)]}, {"a": [1.0, (2.0, 3.0)]})
+    Pair = collections.namedtuple("Pair", "x y")  # noqa: PYI024
+    case.assertAllClose(Pair(1.0, [2.0]), Pair(1.0, [2.0]))
+    assert refused(case.assertAllClose, {"a": 1.0}, {"b": 1.0})
+    assert refused(case.assertAllClose, [1.0], [1.1])
+    case.assertAllClose([1.0], [1.1], atol=0.2)
+    case.assertNotAllClose([1.0], [1.1])
+    assert refused(case.assertNotAllClose, [1.0], [1.0])
+
+
+def test_tolerance_follows_the_dtype(case: tf.test.TestCase) -> None:
+    """Half precision is compared coarsely."""
+    assert refused(case.assertAllCloseAccordingToType, np.float32([1.0]), np.float32([1.0005]))
+    case.assertAllCloseAccordingToType(np.float16([1.0]), np.float32([1.0005]))
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("assertNear", (1.0, 1.05, 0.1), (1.0, 1.2, 0.1)),
+        ("assertArrayNear", ([1.0], [1.05], 0.1), ([1.0], [1.2], 0.1)),
+        ("assertNDArrayNear", ([1.0], [1.05], 0.1), ([1.0], [1.2], 0.1)),
+        ("assertAllGreater", ([2, 3], 1), ([2, 3], 2)),
+        ("assertAllLess", ([2, 3], 4), ([2, 3], 3)),
+        ("assertAllGreaterEqual", ([2, 3], 2), ([2, 3], 3)),
+        ("assertAllLessEqual", ([2, 3], 3), ([2, 3], 2)),
+        ("assertAllInRange", ([1.0, 2.0], 1, 2), ([1.0, 2.0], 1.5, 2)),
+        ("assertAllInSet", ([1, 2], {1, 2, 3}), ([1, 4], {1, 2, 3})),
+        ("assertItemsEqual", ([1, 2], [2, 1]), ([1, 2], [2, 2])),
+        ("assertStartsWith", ("abc", "ab"), ("abc", "b")),
+        ("assertDeviceEqual", ("/cpu:0", "/device:CPU:0"), ("/cpu:0", "/cpu:1")),
+    ],
+)
+def test_other_assertions(case: tf.test.TestCase, name: str, good: Any, bad: Any) -> None:
+    """Each lets one pass and refuses one."""
+    assertion = getattr(case, name)
+    assertion(*good)
+    assert refused(assertion, *bad)
+
+
+def test_shapes_and_messages_are_compared(case: tf.test.TestCase) -> None:
+    """A static shape with an array's, a message with text."""
+    case.assertShapeEqual(np.zeros([2, 3]), tf.zeros([2, 3]))
+    assert refused(case.assertShapeEqual, np.zeros([2]), tf.zeros([2, 3]))
+    case.assertProtoEquals("name: 'a'", tf.NodeDef(name="a"))
+    assert refused(case.assertProtoEquals, "name: 'b'", tf.NodeDef(name="a"))
+
+
+def test_errors_are_expected(case: tf.test.TestCase) -> None:
+    """By class and text, or by a predicate."""
+    x = tf.placeholder(tf.float32)
+    with case.session() as sess:
+        with case.assertRaisesOpError("must feed a value"):
+            sess.run(x + 1.0)
+        with case.assertRaisesWithPredicateMatch(
+            tf.errors.OpError, lambda e: e.op.type == "Placeholder"
+        ):
+            sess.run(x + 1.0)
+        with pytest.raises(AssertionError, match="not raised"):
+            with case.assertRaisesOpError("x"):
+                sess.run(tf.constant(1))
+        with pytest.raises(AssertionError, match="unexpected text"):
+            with case.assertRaisesOpError("something else"):
+                sess.run(x + 1.0)
+
+
+def test_a_checked_thread_fails_the_test(case: tf.test.TestCase) -> None:
+    """When it is joined."""
+    good, bad = case.checkedThread(lambda: None), case.checkedThread(lambda: 1 // 0)
+    for thread in (good, bad):
+        thread.start()
+    good.join()
+    with pytest.raises(AssertionError, match="division"):
+        bad.join()
+
+
+def test_temp_dir_is_the_test_s_own(case: tf.test.TestCase) -> None:
+    """It exists, below that of all tests."""
+    path = case.get_temp_dir()
+    assert os.path.isdir(path)
+    assert path.startswith(tf.test.get_temp_dir())
+    assert path == case.get_temp_dir()
+    os.rmdir(path)
+
+
+def test_gradients_are_compared_with_differences(case: tf.test.TestCase) -> None:
+    """Small where right, large where wrong."""
+    with case.session():
+        x = tf.constant([[1.0, 2.0]])
+        assert tf.test.compute_gradient_error(x, [1, 2], x * x, [1, 2]) < 1e-2
+        blocked = x * tf.stop_gradient(x)
+        assert tf.test.compute_gradient_error(x, [1, 2], blocked, [1, 2]) > 0.1
+        by_ops, by_differences = tf.test.compute_gradient(
+            x, [1, 2], x * 3.0, [1, 2], x_init_value=[[5.0, 6.0]]
+        )
+        assert by_ops.tolist() == [[3.0, 0.0], [0.0, 3.0]]
+        case.assertAllClose(by_ops, by_differences, atol=1e-2)
+
+
+def test_graphs_are_compared_node_by_node() -> None:
+    """In whatever order."""
+    one, other = tf.GraphDef(), tf.GraphDef()
+    one.node.add(name="a", op="NoOp")
+    one.node.add(name="b", op="NoOp")
+    other.node.add(name="b", op="NoOp")
+    with pytest.raises(AssertionError, match=r"\['a'\] are in one only"):
+        tf.test.assert_equal_graph_def(one, other)
+    other.node.add(name="a", op="NoOp")
+    tf.test.assert_equal_graph_def(one, other)
+    other.node[0].op = "Const"
+    with pytest.raises(AssertionError, match="Node 'b' differs"):
+        tf.test.assert_equal_graph_def(one, other)
+
+
+def test_gpu_is_reported_as_sessions_see_it() -> None:
+    """A name where there is one, nothing where there is none."""
+    assert tf.test.is_gpu_available() == bool(tf.test.gpu_device_name())

@@ -1,0 +1,570 @@
+"""``tf.test``: unittest with sessions, and comparisons of arrays."""
+
+# ruff: noqa: PT009 - this is unittest, and its assertions are not stripped by python -O
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import re
+import sys
+import tempfile
+import threading
+import unittest
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from unittest import mock as mock
+
+import numpy as np
+
+from tfnb.client.session import Session
+from tfnb.core import errors
+from tfnb.core.device_spec import canonical_name
+from tfnb.framework.default_graph import get_default_graph, reset_default_graph
+from tfnb.framework.default_session import get_default_session
+from tfnb.framework.random_seed import DEFAULT_GRAPH_SEED
+from tfnb.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tfnb.framework.graph import Graph
+    from tfnb.proto.graph_pb2 import GraphDef
+
+__all__ = ["mock"]
+
+_SEED = 301
+
+
+class TestCase(unittest.TestCase):
+    """A test with a fresh default graph, fixed random seeds, and TensorFlow's assertions."""
+
+    def __init__(self, methodName: str = "runTest") -> None:
+        super().__init__(methodName)
+        self._cached_session: Session | None = None
+        self._tempdir: str | None = None
+
+    def setUp(self) -> None:
+        """Begin with an empty graph and known random numbers."""
+        self._clear_cached_session()
+        random.seed(_SEED)
+        np.random.seed(_SEED)  # noqa: NPY002 - what is tested may use the global generator
+        reset_default_graph()
+        get_default_graph().seed = DEFAULT_GRAPH_SEED
+
+    def tearDown(self) -> None:
+        """Close the session that the test shared."""
+        self._clear_cached_session()
+
+    def _clear_cached_session(self) -> None:
+        if self._cached_session is not None:
+            self._cached_session.close()
+            self._cached_session = None
+
+    def get_temp_dir(self) -> str:
+        """A directory of the test's own."""
+        if self._tempdir is None:
+            self._tempdir = tempfile.mkdtemp(dir=get_temp_dir())
+        return self._tempdir
+
+    # -- sessions ----------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def session(
+        self,
+        graph: Graph | None = None,
+        config: Any = None,
+        use_gpu: bool = True,
+        force_gpu: bool = False,
+    ) -> Iterator[Session]:
+        """A session as default session, its graph as default graph.
+
+        Args:
+            graph: The graph; the default graph where none is given.
+            config: A ``ConfigProto``.
+            use_gpu: Whether ops may go to a GPU.
+            force_gpu: Whether they must.
+        """
+        with Session(graph=graph, config=config) as sess:
+            with self._on_device(sess, use_gpu, force_gpu):
+                yield sess
+
+    @contextlib.contextmanager
+    def cached_session(
+        self,
+        graph: Graph | None = None,
+        config: Any = None,
+        use_gpu: bool = True,
+        force_gpu: bool = False,
+    ) -> Iterator[Session]:
+        """The same session for the whole test."""
+        if self._cached_session is None:
+            self._cached_session = Session(graph=graph, config=config)
+        sess = self._cached_session
+        with sess.graph.as_default(), sess.as_default(), self._on_device(sess, use_gpu, force_gpu):
+            yield sess
+
+    @contextlib.contextmanager
+    def test_session(
+        self,
+        graph: Graph | None = None,
+        config: Any = None,
+        use_gpu: bool = True,
+        force_gpu: bool = False,
+    ) -> Iterator[Session]:
+        """The old name: the shared session, or a new one where a graph is given."""
+        chosen = self.cached_session if graph is None else self.session
+        with chosen(graph, config, use_gpu, force_gpu) as sess:
+            yield sess
+
+    def _on_device(self, sess: Session, use_gpu: bool, force_gpu: bool) -> Any:
+        if force_gpu:
+            return sess.graph.device(gpu_device_name() or "/device:GPU:0")
+        return contextlib.nullcontext() if use_gpu else sess.graph.device("/device:CPU:0")
+
+    def evaluate(self, tensors: Any) -> Any:
+        """The values of tensors, from the default session."""
+        sess = get_default_session() or self._cached_session
+        if sess is None:
+            with self.session() as own:
+                return own.run(tensors)
+        return sess.run(tensors)
+
+    def checkedThread(
+        self, target: Callable[..., Any], args: Any = None, kwargs: Any = None
+    ) -> _CheckedThread:
+        """A thread whose failure fails the test when it is joined."""
+        return _CheckedThread(self, target, args or (), kwargs or {})
+
+    # -- comparisons -------------------------------------------------------------------------------
+
+    def _array(self, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            value = self.evaluate(value)
+        return value if isinstance(value, np.ndarray) else np.array(value)
+
+    def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+        """Refuse arrays that differ in shape or in an element; NaN equals NaN."""
+        a, b = self._array(a), self._array(b)
+        self.assertEqual(a.shape, b.shape, msg)
+        a, b = _comparable(a), _comparable(b)
+        same = a == b
+        if a.dtype.kind in "fc":
+            same = np.logical_or(same, np.logical_and(np.isnan(a), np.isnan(b)))
+        self._refuse(~np.asarray(same), a, b, msg)
+
+    def assertNotAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+        """Refuse arrays that are equal."""
+        try:
+            self.assertAllEqual(a, b)
+        except AssertionError:
+            return
+        self.fail(msg or "The two values are equal at all elements.")
+
+    def assertAllClose(
+        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
+    ) -> None:
+        """Refuse values further apart than ``atol + rtol * |b|``, also inside structures."""
+        if isinstance(a, Mapping) or isinstance(b, Mapping):
+            self.assertEqual(sorted(a), sorted(b), msg)
+            for key in a:
+                self.assertAllClose(a[key], b[key], rtol, atol, f"{msg or ''} at {key!r}")
+            return
+        if hasattr(a, "_asdict") and hasattr(b, "_asdict"):
+            self.assertAllClose(a._asdict(), b._asdict(), rtol, atol, msg)
+            return
+        if isinstance(a, list | tuple) and _is_nested(a):
+            self.assertEqual(len(a), len(b), msg)
+            for i, (item, other) in enumerate(zip(a, b, strict=True)):
+                self.assertAllClose(item, other, rtol, atol, f"{msg or ''} at {i}")
+            return
+        a, b = self._array(a), self._array(b)
+        self.assertEqual(a.shape, b.shape, msg)
+        with np.errstate(invalid="ignore"):
+            close = np.isclose(_wide(a), _wide(b), rtol, atol, equal_nan=True)
+        self._refuse(~close, a, b, msg or f"not close, rtol={rtol}, atol={atol}")
+
+    def assertAllCloseAccordingToType(
+        self,
+        a: Any,
+        b: Any,
+        rtol: float = 1e-6,
+        atol: float = 1e-6,
+        float_rtol: float = 1e-6,
+        float_atol: float = 1e-6,
+        half_rtol: float = 1e-3,
+        half_atol: float = 1e-3,
+        bfloat16_rtol: float = 1e-2,
+        bfloat16_atol: float = 1e-2,
+        msg: str | None = None,
+    ) -> None:
+        """Like assertAllClose, with the tolerance of the coarser of the two dtypes."""
+        a, b = self._array(a), self._array(b)
+        for names, type_rtol, type_atol in (
+            (("float32", "complex64"), float_rtol, float_atol),
+            (("float16",), half_rtol, half_atol),
+            (("bfloat16",), bfloat16_rtol, bfloat16_atol),
+        ):
+            if a.dtype.name in names or b.dtype.name in names:
+                rtol, atol = max(rtol, type_rtol), max(atol, type_atol)
+        self.assertAllClose(a, b, rtol, atol, msg)
+
+    def assertNotAllClose(
+        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
+    ) -> None:
+        """Refuse values that are close everywhere."""
+        try:
+            self.assertAllClose(a, b, rtol, atol)
+        except AssertionError:
+            return
+        self.fail(msg or "The two values are close at all elements.")
+
+    def _refuse(self, wrong: Any, a: Any, b: Any, msg: str | None) -> None:
+        if not np.any(wrong):
+            return
+        wrong, a, b = np.atleast_1d(wrong), np.atleast_1d(a), np.atleast_1d(b)
+        lines = [
+            f"{np.count_nonzero(wrong)} of {wrong.size} elements differ"
+            + (f" ({msg})" if msg else "")
+        ]
+        for index in list(zip(*np.nonzero(wrong), strict=True))[:10]:
+            place = ", ".join(str(int(i)) for i in index)
+            lines.append(f"  [{place}]: {a[index]!r} and {b[index]!r}")
+        self.fail("\n".join(lines))
+
+    def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
+        """Refuse numbers further apart than ``err``."""
+        self.assertTrue(
+            f1 == f2 or abs(f1 - f2) <= err, f"{f1!r} != {f2!r} +/- {err!r} {msg or ''}"
+        )
+
+    def assertArrayNear(
+        self, farray1: Any, farray2: Any, err: float, msg: str | None = None
+    ) -> None:
+        """Refuse sequences with numbers further apart than ``err``."""
+        self.assertEqual(len(farray1), len(farray2), msg)
+        for f1, f2 in zip(farray1, farray2, strict=True):
+            self.assertNear(float(f1), float(f2), err, msg)
+
+    def assertNDArrayNear(
+        self, ndarray1: Any, ndarray2: Any, err: float, msg: str | None = None
+    ) -> None:
+        """Refuse arrays whose difference has a norm of ``err`` or more."""
+        self.assertLess(np.linalg.norm(np.subtract(ndarray1, ndarray2)), err, msg)
+
+    def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
+        """Refuse elements that are not greater."""
+        self.assertGreater(np.min(self._array(a)), comparison_target)
+
+    def assertAllLess(self, a: Any, comparison_target: Any) -> None:
+        """Refuse elements that are not less."""
+        self.assertLess(np.max(self._array(a)), comparison_target)
+
+    def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:
+        """Refuse elements that are less."""
+        self.assertGreaterEqual(np.min(self._array(a)), comparison_target)
+
+    def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:
+        """Refuse elements that are greater."""
+        self.assertLessEqual(np.max(self._array(a)), comparison_target)
+
+    def assertAllInRange(
+        self,
+        target: Any,
+        lower_bound: Any,
+        upper_bound: Any,
+        open_lower_bound: bool = False,
+        open_upper_bound: bool = False,
+    ) -> None:
+        """Refuse elements outside a range."""
+        target = self._array(target)
+        below = target <= lower_bound if open_lower_bound else target < lower_bound
+        above = target >= upper_bound if open_upper_bound else target > upper_bound
+        wrong = below | above | np.isnan(target)
+        self.assertFalse(np.any(wrong), f"outside of the range: {target[wrong]!r}")
+
+    def assertAllInSet(self, target: Any, expected_set: Any) -> None:
+        """Refuse elements that are not in a set."""
+        others = set(self._array(target).ravel().tolist()) - set(expected_set)
+        self.assertFalse(others, f"not in the set: {others!r}")
+
+    def assertItemsEqual(self, expected_seq: Any, actual_seq: Any) -> None:
+        """Refuse sequences with other elements, in whatever order."""
+        self.assertCountEqual(expected_seq, actual_seq)
+
+    def assertShapeEqual(self, np_array: Any, tf_tensor: Tensor, msg: str | None = None) -> None:
+        """Refuse a tensor whose static shape is not that of an array."""
+        self.assertAllEqual(np_array.shape, tf_tensor.get_shape().as_list(), msg)
+
+    def assertDeviceEqual(self, device1: Any, device2: Any, msg: str | None = None) -> None:
+        """Refuse device names that mean different devices."""
+        self.assertEqual(canonical_name(device1), canonical_name(device2), msg)
+
+    def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:
+        """Refuse text that begins otherwise."""
+        self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r}: {expected_start!r}")
+
+    def assertProtoEquals(
+        self, expected_message_maybe_ascii: Any, message: Any, msg: str | None = None
+    ) -> None:
+        """Refuse a message that differs from another, which may be given as text."""
+        expected = expected_message_maybe_ascii
+        if isinstance(expected, str | bytes):
+            from google.protobuf import text_format
+
+            expected = text_format.Parse(expected, type(message)())
+        self.assertEqual(str(expected), str(message), msg)
+
+    @contextlib.contextmanager
+    def assertRaisesWithPredicateMatch(
+        self, exception_type: Any, expected_err_re_or_predicate: Any
+    ) -> Iterator[None]:
+        """Refuse code that does not raise an error of a type whose text matches, or that fits."""
+        expected = expected_err_re_or_predicate
+
+        def fits(error: BaseException) -> bool:
+            if callable(expected):
+                return bool(expected(error))
+            text = error.message if isinstance(error, errors.OpError) else str(error)
+            return re.search(expected, text) is not None
+
+        try:
+            yield
+        except exception_type as error:
+            self.assertTrue(fits(error), f"Exception of unexpected text {type(error)}: {error}")
+        else:
+            self.fail(f"{exception_type.__name__} not raised")
+
+    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
+        """Refuse code that does not raise an OpError whose text matches, or that fits."""
+        return self.assertRaisesWithPredicateMatch(errors.OpError, expected_err_re_or_predicate)
+
+
+class _CheckedThread:
+    """A thread that hands its exception on to the test."""
+
+    def __init__(self, test: TestCase, target: Callable[..., Any], args: Any, kwargs: Any) -> None:
+        self._test = test
+        self._error: BaseException | None = None
+
+        def run() -> None:
+            try:
+                target(*args, **kwargs)
+            except BaseException as error:
+                self._error = error
+
+        self._thread = threading.Thread(target=run)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def join(self) -> None:
+        """Wait for the thread; fail the test if it failed."""
+        self._thread.join()
+        if self._error is not None:
+            self._test.fail(f"Error in checkedThread: {self._error}")
+
+    def is_alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
+
+
+def _is_nested(value: list[Any] | tuple[Any, ...]) -> bool:
+    """Whether a sequence is compared part by part, being no array written as lists."""
+    if any(isinstance(item, Mapping | Tensor | np.ndarray) for item in value):
+        return True
+    try:
+        np.shape(value)  # type: ignore[arg-type]
+    except ValueError:
+        return True
+    return False
+
+
+def _comparable(array: Any) -> Any:
+    """Text as bytes, so that both spellings are equal."""
+    if array.dtype.kind == "U":
+        return np.char.encode(array, "utf-8").astype(object)
+    return array.astype(object) if array.dtype.kind == "S" else array
+
+
+def _wide(array: Any) -> Any:
+    """Small floats as float32, which NumPy's comparisons know."""
+    return array.astype(np.float32) if array.dtype.name in ("bfloat16", "float16") else array
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the tests of the script."""
+    unittest.main(module="__main__", argv=argv)
+
+
+def get_temp_dir() -> str:
+    """A directory for the files of tests."""
+    path = os.path.join(tempfile.gettempdir(), "tfnb_tests")
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+def test_src_dir_path(relative_path: str) -> str:
+    """A path beside the running script."""
+    return os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), relative_path)
+
+
+def gpu_device_name() -> str:
+    """The first GPU that a session would have, ``/device:GPU:0``; empty where there is none."""
+    with Session(graph=None) as sess:
+        names = [d.name for d in sess.list_devices() if d.device_type == "GPU"]
+    return "/device:GPU:" + names[0].rpartition(":")[2] if names else ""
+
+
+def is_gpu_available(
+    cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
+) -> bool:
+    """Whether a session would have a GPU."""
+    return bool(gpu_device_name())
+
+
+def is_built_with_cuda() -> bool:
+    """Whether CuPy, which reaches the GPU, is installed."""
+    import importlib.util
+
+    return importlib.util.find_spec("cupy") is not None
+
+
+is_built_with_gpu_support = is_built_with_cuda
+
+
+def is_built_with_rocm() -> bool:
+    """Whether AMD's GPUs are reached: no."""
+    return False
+
+
+def is_built_with_xla() -> bool:
+    """Whether graphs are compiled by XLA: no."""
+    return False
+
+
+def assert_equal_graph_def(actual: GraphDef, expected: GraphDef) -> None:
+    """Refuse graphs with other nodes, in whatever order.
+
+    Raises:
+        AssertionError: They differ; names the first node that does.
+    """
+    found, wanted = ({node.name: node for node in graph.node} for graph in (actual, expected))
+    if set(found) != set(wanted):
+        raise AssertionError(
+            f"The graphs have different nodes: {sorted(set(found) ^ set(wanted))} are in one only"
+        )
+    for name, node in wanted.items():
+        if found[name] != node:
+            raise AssertionError(f"Node {name!r} differs:\n{found[name]}\nand\n{node}")
+
+
+def compute_gradient(
+    x: Any,
+    x_shape: Any,
+    y: Tensor,
+    y_shape: Any,
+    x_init_value: Any = None,
+    delta: float = 1e-3,
+    init_targets: Any = None,
+    extra_feed_dict: Any = None,
+) -> Any:
+    """The Jacobian of ``y`` by ``x``, from the gradient ops and from differences.
+
+    Runs in the default session.
+
+    Args:
+        x: A tensor, or a list of tensors.
+        x_shape: Its shape, or a list of shapes.
+        y: A tensor.
+        y_shape: Its shape.
+        x_init_value: Where to take the derivative; random numbers where none is given.
+        delta: The step of the differences.
+        init_targets: Operations to run before.
+        extra_feed_dict: Values for other placeholders.
+
+    Returns:
+        A pair of arrays of shape (size of x, size of y), or a list of pairs.
+    """
+    sess = get_default_session()
+    assert sess is not None, "compute_gradient needs a default session"
+    if init_targets is not None:
+        sess.run(init_targets)
+    several = isinstance(x, list | tuple)
+    tensors = list(x) if several else [x]
+    shapes = list(x_shape) if several else [x_shape]
+    given = list(x_init_value) if several and x_init_value is not None else [x_init_value]
+    if len(given) < len(tensors):
+        given = [None] * len(tensors)
+    feeds = dict(extra_feed_dict or {})
+    generator = np.random.RandomState(_SEED)
+    for tensor, shape, value in zip(tensors, shapes, given, strict=True):
+        if value is None:
+            value = generator.random_sample(shape)
+        feeds[tensor] = np.array(value, tensor.dtype.base_dtype.as_numpy_dtype).reshape(shape)
+    pairs = [
+        (
+            _jacobian_by_ops(sess, tensor, y, y_shape, feeds),
+            _jacobian_by_differences(sess, tensor, y, y_shape, feeds, delta),
+        )
+        for tensor in tensors
+    ]
+    return pairs if several else pairs[0]
+
+
+def _jacobian_by_ops(sess: Any, x: Tensor, y: Tensor, y_shape: Any, feeds: Any) -> Any:
+    from tfnb.framework.indexed_slices import IndexedSlicesValue
+    from tfnb.ops.constant_ops import placeholder
+    from tfnb.ops.gradients import gradients
+
+    direction = placeholder(y.dtype, y_shape)
+    (gradient,) = gradients(y, x, grad_ys=direction)
+    x_size, y_size = feeds[x].size, int(np.prod(y_shape))
+    jacobian = np.zeros((x_size, y_size), feeds[x].dtype)
+    if gradient is None:
+        return jacobian
+    for column in range(y_size):
+        one = np.zeros(y_size, y.dtype.as_numpy_dtype)
+        one[column] = 1
+        value = sess.run(gradient, {**feeds, direction: one.reshape(y_shape)})
+        if isinstance(value, IndexedSlicesValue):
+            dense = np.zeros(feeds[x].shape, feeds[x].dtype)
+            np.add.at(dense, value.indices, value.values)
+            value = dense
+        jacobian[:, column] = np.ravel(value)
+    return jacobian
+
+
+def _jacobian_by_differences(
+    sess: Any, x: Tensor, y: Tensor, y_shape: Any, feeds: Any, delta: float
+) -> Any:
+    at = feeds[x]
+    jacobian = np.zeros((at.size, int(np.prod(y_shape))), at.dtype)
+    for row in range(at.size):
+        ends = []
+        for step in (delta, -delta):
+            moved = at.copy()
+            moved.flat[row] += step
+            ends.append(np.ravel(sess.run(y, {**feeds, x: moved})))
+        jacobian[row] = (ends[0] - ends[1]) / (2 * delta)
+    return jacobian
+
+
+def compute_gradient_error(
+    x: Any,
+    x_shape: Any,
+    y: Tensor,
+    y_shape: Any,
+    x_init_value: Any = None,
+    delta: float = 1e-3,
+    init_targets: Any = None,
+    extra_feed_dict: Any = None,
+) -> float:
+    """The largest difference between the two Jacobians of ``compute_gradient``."""
+    found = compute_gradient(
+        x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
+    )
+    pairs = found if isinstance(found, list) else [found]
+    return max((float(np.max(np.abs(a - b))) for a, b in pairs if a.size), default=0.0)
