@@ -376,7 +376,7 @@ def _is_nested(value: list[Any] | tuple[Any, ...]) -> bool:
     if any(isinstance(item, Mapping | Tensor | np.ndarray) for item in value):
         return True
     try:
-        np.shape(value)  # type: ignore[arg-type]
+        np.shape(value)
     except ValueError:
         return True
     return False
