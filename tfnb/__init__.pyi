@@ -40,9 +40,16 @@ from tfnb.client.public import strings as strings
 from tfnb.client.public import summary as summary
 from tfnb.client.public import test as test
 from tfnb.client.public import train as train
+from tfnb.client.public import version as version
 from tfnb.client.session import InteractiveSession as InteractiveSession
 from tfnb.client.session import Session as Session
 from tfnb.client.tf_logging import get_logger as get_logger
+from tfnb.client.version import COMPILER_VERSION as COMPILER_VERSION
+from tfnb.client.version import GIT_VERSION as GIT_VERSION
+from tfnb.client.version import GRAPH_DEF_VERSION as GRAPH_DEF_VERSION
+from tfnb.client.version import GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION_MIN_CONSUMER
+from tfnb.client.version import GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER
+from tfnb.client.version import VERSION as VERSION
 from tfnb.core.device_spec import DeviceSpec as DeviceSpec
 from tfnb.core.dtypes import DType as DType
 from tfnb.core.dtypes import QUANTIZED_DTYPES as QUANTIZED_DTYPES

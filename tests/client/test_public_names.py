@@ -76,6 +76,12 @@ def test_missing_names_of_tensorflow_are_known_as_such() -> None:
         tf.xla  # noqa: B018
 
 
+def test_versions_are_those_of_the_last_tensorflow_1() -> None:
+    """For programs that ask before they go on."""
+    assert tf.VERSION.startswith("1.15")
+    assert tf.version.GRAPH_DEF_VERSION == tf.GRAPH_DEF_VERSION > 1000
+
+
 def test_switches_to_tensorflow_1_are_accepted() -> None:
     """The head of many programs."""
     tf.disable_v2_behavior()

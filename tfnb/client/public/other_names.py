@@ -27,6 +27,10 @@ _FLAGS = (
     "DEFINE_spaceseplist DEFINE_multi_string DEFINE_multi_integer DEFINE_multi_float "
     "mark_flag_as_required mark_flags_as_required"
 )
+_VERSIONS = (
+    "VERSION GIT_VERSION COMPILER_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER "
+    "GRAPH_DEF_VERSION_MIN_PRODUCER"
+)
 
 OTHER_NAMES: dict[str, dict[str, str]] = {
     "tfnb.core.dtypes": {"tf": _DTYPES, "dtypes": _DTYPES},
@@ -62,6 +66,7 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "logging": "DEBUG INFO WARN ERROR FATAL debug info warn warning error fatal log vlog "
         "log_first_n log_every_n log_if get_verbosity set_verbosity flush",
     },
+    "tfnb.client.version": {"tf": _VERSIONS, "version": _VERSIONS},
     "tfnb.framework.default_session": {"tf": "get_default_session"},
     "tfnb.proto.attr_value_pb2": {"tf": "AttrValue NameAttrList"},
     "tfnb.proto.graph_pb2": {"tf": "GraphDef NodeDef"},

@@ -1,5 +1,17 @@
 # The names of tf.train; written by scripts/generate_public_names.py.
 # ruff: noqa
+from tfnb.ops.training.optimizer import Optimizer as Optimizer
+from tfnb.ops.training.optimizers import (
+    ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer,
+)
+from tfnb.ops.training.optimizers import AdadeltaOptimizer as AdadeltaOptimizer
+from tfnb.ops.training.optimizers import AdagradOptimizer as AdagradOptimizer
+from tfnb.ops.training.optimizers import AdamOptimizer as AdamOptimizer
+from tfnb.ops.training.optimizers import FtrlOptimizer as FtrlOptimizer
+from tfnb.ops.training.optimizers import GradientDescentOptimizer as GradientDescentOptimizer
+from tfnb.ops.training.optimizers import MomentumOptimizer as MomentumOptimizer
+from tfnb.ops.training.optimizers import ProximalAdagradOptimizer as ProximalAdagradOptimizer
+from tfnb.ops.training.optimizers import RMSPropOptimizer as RMSPropOptimizer
 from tfnb.proto.cluster_pb2 import ClusterDef as ClusterDef
 from tfnb.proto.cluster_pb2 import JobDef as JobDef
 from tfnb.proto.example_pb2 import BytesList as BytesList

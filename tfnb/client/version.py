@@ -1,0 +1,18 @@
+"""``tf.version``: which TensorFlow this stands in for, and which graphs it reads."""
+
+from __future__ import annotations
+
+from tfnb.core.versions import (
+    GRAPH_DEF_VERSION as GRAPH_DEF_VERSION,
+)
+from tfnb.core.versions import (
+    GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION_MIN_CONSUMER,
+)
+from tfnb.core.versions import (
+    GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER,
+)
+
+# The last TensorFlow 1, for programs that ask; ``tf.__version__`` is this package's own.
+VERSION = "1.15.5"
+GIT_VERSION = "tfnb"
+COMPILER_VERSION = "none"
