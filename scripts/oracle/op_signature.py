@@ -45,7 +45,9 @@ def attr_spec(text: str) -> str:
     if minimum is not None:
         spec += f" >= {minimum}"
     if default is not None:
-        if re.fullmatch(r"(Ref\()?[a-z]+\d*\)?", default) and allowed is not None or kind == "type":
+        if (
+            re.fullmatch(r"(Ref\()?[a-z]+\d*\)?", default) and allowed is not None
+        ) or kind == "type":
             default = "DT_" + default.upper()
         if default == "shape(?)":
             default = "{ unknown_rank: true }"

@@ -1,17 +1,20 @@
 """How stored answers lie in a file: one JSON index and one block of bytes inside a compressed file.
 
-Thousands of little arrays would cost a header each; here an array is a dtype's name, a shape and an offset.
+Thousands of little arrays would cost a header each; here an array is a dtype's name, a shape and an
+offset.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def _dtype(name: str) -> Any:
@@ -57,7 +60,12 @@ class GoldenWriter:
             if value.dtype.kind in "OSU":
                 items = [v if isinstance(v, bytes) else str(v).encode() for v in value.reshape(-1)]
                 lengths = [len(item) for item in items]
-                return {"array": "string", "shape": value.shape, "lengths": lengths, **self._put(b"".join(items))}
+                return {
+                    "array": "string",
+                    "shape": value.shape,
+                    "lengths": lengths,
+                    **self._put(b"".join(items)),
+                }
             return {"array": value.dtype.name, "shape": value.shape, **self._put(value.tobytes())}
         if isinstance(value, np.generic):
             return value.item()

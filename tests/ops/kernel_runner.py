@@ -6,7 +6,7 @@ No graph and no session take part, so a failure here is the op's own.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from tests.ops import samples
 from tfnb.core import dtypes, op_registry
 from tfnb.core.attr_value import NameAttrList
 from tfnb.core.cancellation import CancellationManager
-from tfnb.core.op_def import OpDef
 from tfnb.core.op_kernel import OpKernelContext, StepContext, create_kernel
 from tfnb.core.resource_mgr import RefCell, ResourceMgr, Variable
 from tfnb.core.shape_inference import InferenceContext, run_shape_function
 from tfnb.core.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from tfnb.core.op_def import OpDef
 
 
 @dataclass
@@ -147,7 +149,13 @@ class SampleRun:
                 result = done[0]
                 if isinstance(result, Exception):
                     raise result
-        flat = list(result) if isinstance(result, (tuple, list)) else [] if result is None else [result]
+        flat = (
+            list(result)
+            if isinstance(result, (tuple, list))
+            else []
+            if result is None
+            else [result]
+        )
         return [value.value if isinstance(value, RefCell) else value for value in flat]
 
     @property

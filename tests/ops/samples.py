@@ -1,11 +1,11 @@
 """What a row of the op samples is, and how rows are written.
 
-One row says which op gets which inputs. From the rows come, without further code: TensorFlow's answers
-(scripts/oracle/ops_samples.py stores them in tests/golden/ops_<family>.bin) and our checks against them
-(test_samples.py): values, errors, static shapes, gradients.
+One row says which op gets which inputs. From the rows come, without further code: TensorFlow's
+answers (scripts/oracle/ops_samples.py stores them in tests/golden/ops_<family>.bin) and our checks
+against them (test_samples.py): values, errors, static shapes, gradients.
 
-Rows live in samples_<family>.py as a list named SAMPLES. This file and those import NumPy and ml_dtypes only,
-because TensorFlow's own Python reads them too.
+Rows live in samples_<family>.py as a list named SAMPLES. This file and those import NumPy and
+ml_dtypes only, because TensorFlow's own Python reads them too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ NUMBERS = f"{REAL} {COMPLEX}"
 
 @dataclass(frozen=True)
 class Resource:
-    """An input that is a handle of a resource variable holding `value` (None: never initialised)."""
+    """An input that is a handle of a resource variable holding `value` (None.
+
+    Never initialised).
+    """
 
     value: Any
     dtype: str = "float32"
@@ -64,11 +67,11 @@ class Sample:
 
     Attributes:
       op: the op's name.
-      inputs: one entry per input argument, in the OpDef's order; a list argument gets a list. Anything
-        np.asarray takes; Python floats become float32, ints int32, str bytes. Ref arguments become a
-        variable of that value. Resource arguments: a Resource.
+      inputs: one entry per input argument, in the OpDef's order; a list argument gets a list.
+        Anything np.asarray takes; Python floats become float32, ints int32, str bytes. Ref
+        arguments become a variable of that value. Resource arguments: a Resource.
       attrs: attrs by name as Python values; type attrs by TensorFlow's name ("int64", "qint8").
-      error: the op must fail, and this regular expression is found in our message and in TensorFlow's.
+      error: the op must fail, and this regular expression is found in our message.
       exact: floats must be equal bit by bit instead of within a few units in the last place.
       rtol: relative tolerance for floats instead of the usual one of the dtype.
       atol: absolute tolerance beside it.
@@ -143,11 +146,13 @@ def _as_bytes(value: Any) -> bytes:
 def op(name: str, *inputs: Any, error: str | None = None, **attrs: Any) -> Sample:
     """A row: op name, inputs, attrs as keywords.
 
-    The checking options (`exact`, `rtol`, ...) are given through `checked`, since any keyword here may be
-    the name of an attr.
+    The checking options (`exact`, `rtol`, ...) are given through `checked`, since any keyword here
+    may be the name of an attr.
     """
     arrays = tuple(
-        [array(item) for item in entry] if isinstance(entry, list) and _is_list(entry) else array(entry)
+        [array(item) for item in entry]
+        if isinstance(entry, list) and _is_list(entry)
+        else array(entry)
         for entry in inputs
     )
     return Sample(name, arrays, attrs, error)
@@ -167,7 +172,9 @@ def checked(sample: Sample | list[Sample], **options: Any) -> list[Sample]:
     return [replace(row, **options) for row in rows]
 
 
-def sweep(types: str, name: str, *inputs: Any, fixed: tuple[int, ...] = (), **attrs: Any) -> list[Sample]:
+def sweep(
+    types: str, name: str, *inputs: Any, fixed: tuple[int, ...] = (), **attrs: Any
+) -> list[Sample]:
     """The row once per dtype: every input whose position is not in `fixed` is cast to it."""
     rows = []
     for word in types.split():
@@ -198,18 +205,18 @@ def _cast(value: Any, target: Any) -> Any:
 
 def normal(*shape: int, seed: int = 0) -> Any:
     """The same normally distributed float32 numbers everywhere."""
-    return np.random.RandomState(seed + sum(shape)).normal(size=shape).astype(np.float32)  # noqa: NPY002
+    return np.random.RandomState(seed + sum(shape)).normal(size=shape).astype(np.float32)
 
 
 def uniform(*shape: int, low: float = 0.0, high: float = 1.0, seed: int = 0) -> Any:
     """The same uniformly distributed float32 numbers everywhere."""
-    state = np.random.RandomState(seed + sum(shape))  # noqa: NPY002
+    state = np.random.RandomState(seed + sum(shape))
     return state.uniform(low, high, size=shape).astype(np.float32)
 
 
 def integers(*shape: int, low: int = -9, high: int = 10, seed: int = 0) -> Any:
     """The same int32 numbers everywhere."""
-    state = np.random.RandomState(seed + sum(shape))  # noqa: NPY002
+    state = np.random.RandomState(seed + sum(shape))
     return state.randint(low, high, size=shape).astype(np.int32)
 
 
@@ -222,7 +229,8 @@ def family(name: str) -> list[Sample]:
     """The rows of one family."""
     path = HERE / f"samples_{name}.py"
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     rows: list[Sample] = []

@@ -1,4 +1,9 @@
-"""Rows for activations, softmax and cross entropies, biases, convolutions, pooling, normalization, top k."""
+"""Rows for activations, softmax and cross entropies, biases, convolutions, pooling.
+
+Normalization, top k.
+"""
+
+# ruff: noqa: PERF401 - every row is one append, loops or not
 
 from __future__ import annotations
 
@@ -30,15 +35,26 @@ def _activations() -> None:
         SAMPLES.append(checked(op(name, EXTREME[1:]), gradient=False))
         SAMPLES.append(checked(op(name, [NAN] * 16), gradient=False))
         SAMPLES.append(sweep(REAL, f"{name}Grad", np.arange(14).reshape(2, 7), x))
-        SAMPLES.append(checked(op(f"{name}Grad", [NAN, INF, NAN, 1.0], [1.0, -1.0, -1.0, NAN]), gradient=False))
-        SAMPLES.append(op(f"{name}Grad", normal(2, 3), normal(2, 2), error="same size|must be equal"))
+        SAMPLES.append(
+            checked(op(f"{name}Grad", [NAN, INF, NAN, 1.0], [1.0, -1.0, -1.0, NAN]), gradient=False)
+        )
+        SAMPLES.append(
+            op(f"{name}Grad", normal(2, 3), normal(2, 2), error="same size|must be equal")
+        )
     for name in ("Elu", "Selu", "Softplus", "Softsign", "LeakyRelu"):
         SAMPLES.append(sweep(FLOATS, name, x))
         SAMPLES.append(checked(op(name, EXTREME), gradient=False))
-        SAMPLES.append(checked(sweep(FLOATS, f"{name}Grad", normal(2, 7), np.tanh(x)), gradient=False))
+        SAMPLES.append(
+            checked(sweep(FLOATS, f"{name}Grad", normal(2, 7), np.tanh(x)), gradient=False)
+        )
         SAMPLES.append(op(f"{name}Grad", normal(2, 7), np.tanh(x).astype(np.float32)))
     SAMPLES.append(op("LeakyRelu", normal(5), alpha=0.5))
-    SAMPLES.append(checked(sweep("float double", "Softplus", [20.0, -20.0, 13.9, 14.0, 40.0, -40.0, 0.0]), rtol=1e-6))
+    SAMPLES.append(
+        checked(
+            sweep("float double", "Softplus", [20.0, -20.0, 13.9, 14.0, 40.0, -40.0, 0.0]),
+            rtol=1e-6,
+        )
+    )
     SAMPLES.append(op("Relu", 1.5))
 
 
@@ -52,7 +68,9 @@ def _softmaxes() -> None:
         SAMPLES.append(op(name, normal(4)))
         SAMPLES.append(op(name, 1.0, error=">= 1 dimension|at least rank 1"))
         SAMPLES.append(op(name, [[1000.0, 0.0, -1000.0]]))
-        SAMPLES.append(checked(op(name, [[INF, 0.0], [NAN, 1.0], [-INF, 0.0], [-INF, -INF]]), gradient=False))
+        SAMPLES.append(
+            checked(op(name, [[INF, 0.0], [NAN, 1.0], [-INF, 0.0], [-INF, -INF]]), gradient=False)
+        )
         SAMPLES.append(op(name, np.zeros((0, 3), np.float32)))
         SAMPLES.append(op(name, np.zeros((3, 0), np.float32)))
     labels = uniform(3, 5)
@@ -68,7 +86,9 @@ def _softmaxes() -> None:
     SAMPLES.append(op(name, np.zeros((0, 3), np.float32), np.zeros((0, 3), np.float32)))
     name = "SparseSoftmaxCrossEntropyWithLogits"
     SAMPLES.append(sweep("float double", name, x, [1, 0, 4], fixed=(1,)))
-    SAMPLES.append(checked(sweep("half bfloat16", name, x, [1, 0, 4], fixed=(1,)), rtol=0.02, atol=0.01))
+    SAMPLES.append(
+        checked(sweep("half bfloat16", name, x, [1, 0, 4], fixed=(1,)), rtol=0.02, atol=0.01)
+    )
     SAMPLES.append(op(name, x, np.array([1, 0, 4])))
     SAMPLES.append(op(name, x, [1, 5, 4], error="outside the valid range"))
     SAMPLES.append(op(name, x, [1, -1, 4], error="outside the valid range"))
@@ -83,18 +103,24 @@ def _softmaxes() -> None:
 def _biases() -> None:
     """BiasAdd and its gradient."""
     types = "half bfloat16 float double int32 int64 uint8 int16 int8 complex64"
-    SAMPLES.extend([
-        sweep(types, "BiasAdd", normal(2, 3, 4) * 5, [1, 2, 3, 4]),
-        sweep(types, "BiasAddGrad", normal(2, 3, 4) * 5),
-        op("BiasAdd", normal(2, 3, 2, 2), [1.0, 2.0, 3.0], data_format="NCHW"),
-        op("BiasAdd", normal(2, 3), [1.0, 2.0, 3.0]), op("BiasAddV1", normal(2, 3), [1.0, 2.0, 3.0]),
-        op("BiasAdd", normal(2, 3, 2, 2, 4), normal(4)), op("BiasAdd", normal(2, 3, 4), [1.0, 2.0, 3.0], data_format="NCHW"),
-        op("BiasAdd", normal(3), normal(3), error="at least 2D|at least rank 2"),
-        op("BiasAdd", normal(2, 3), normal(1, 3), error="must be 1D|rank 1"),
-        op("BiasAdd", normal(2, 3), normal(2), error="as many biases|must be equal"),
-        op("BiasAddGrad", normal(2, 3, 2, 2), data_format="NCHW"), op("BiasAddGrad", normal(5, 3)),
-        op("BiasAddGrad", normal(3), error="at least 2D|at least rank 2"), op("BiasAddGrad", np.zeros((0, 3), np.float32)),
-    ])  # fmt: skip
+    SAMPLES.extend(
+        [
+            sweep(types, "BiasAdd", normal(2, 3, 4) * 5, [1, 2, 3, 4]),
+            sweep(types, "BiasAddGrad", normal(2, 3, 4) * 5),
+            op("BiasAdd", normal(2, 3, 2, 2), [1.0, 2.0, 3.0], data_format="NCHW"),
+            op("BiasAdd", normal(2, 3), [1.0, 2.0, 3.0]),
+            op("BiasAddV1", normal(2, 3), [1.0, 2.0, 3.0]),
+            op("BiasAdd", normal(2, 3, 2, 2, 4), normal(4)),
+            op("BiasAdd", normal(2, 3, 4), [1.0, 2.0, 3.0], data_format="NCHW"),
+            op("BiasAdd", normal(3), normal(3), error="at least 2D|at least rank 2"),
+            op("BiasAdd", normal(2, 3), normal(1, 3), error="must be 1D|rank 1"),
+            op("BiasAdd", normal(2, 3), normal(2), error="as many biases|must be equal"),
+            op("BiasAddGrad", normal(2, 3, 2, 2), data_format="NCHW"),
+            op("BiasAddGrad", normal(5, 3)),
+            op("BiasAddGrad", normal(3), error="at least 2D|at least rank 2"),
+            op("BiasAddGrad", np.zeros((0, 3), np.float32)),
+        ]
+    )
 
 
 def _convolutions() -> None:
@@ -110,33 +136,118 @@ def _convolutions() -> None:
     same = {"strides": [1, 1, 1, 1], "padding": "SAME"}
     big = {"strides": [1, 2, 2, 1], "padding": "SAME"}
     SAMPLES.append(checked(sweep("half bfloat16 float double", "Conv2D", x, k, **same), atol=6e-2))
-    SAMPLES.append(op("Conv2D", x, k, padding="EXPLICIT", explicit_paddings=[0, 0, 1, 2, 3, 0, 0, 0], strides=[1, 1, 2, 1]))
+    SAMPLES.append(
+        op(
+            "Conv2D",
+            x,
+            k,
+            padding="EXPLICIT",
+            explicit_paddings=[0, 0, 1, 2, 3, 0, 0, 0],
+            strides=[1, 1, 2, 1],
+        )
+    )
     SAMPLES.append(op("Conv2D", x, normal(1, 1, 3, 4), **same))
     SAMPLES.append(op("Conv2D", x, normal(1, 1, 3, 4), **big))
     SAMPLES.append(op("Conv2D", x, normal(5, 6, 3, 2), strides=[1, 1, 1, 1], padding="VALID"))
-    SAMPLES.append(checked(op("Conv2D", normal(2, 9, 9, 8), normal(3, 3, 8, 16), **same), rtol=2e-5))
-    SAMPLES.append(checked(op("Conv2D", normal(2, 12, 12, 1), normal(5, 5, 1, 8), **same), rtol=2e-5))
-    SAMPLES.append(checked(op("Conv2D", normal(1, 6, 6, 4), normal(3, 3, 2, 6), **same), gradient=False))
+    SAMPLES.append(
+        checked(op("Conv2D", normal(2, 9, 9, 8), normal(3, 3, 8, 16), **same), rtol=2e-5)
+    )
+    SAMPLES.append(
+        checked(op("Conv2D", normal(2, 12, 12, 1), normal(5, 5, 1, 8), **same), rtol=2e-5)
+    )
+    SAMPLES.append(
+        checked(op("Conv2D", normal(1, 6, 6, 4), normal(3, 3, 2, 6), **same), gradient=False)
+    )
     SAMPLES.append(op("Conv2D", np.zeros((0, 5, 6, 3), np.float32), k, **same))
     SAMPLES.append(op("Conv2D", x, k[:, :, :2], error="evenly divisible|not a multiple", **same))
     SAMPLES.append(op("Conv2D", x[0], k, error="4-dimensional|rank 4", **same))
     SAMPLES.append(op("Conv2D", x, k[0], error="4-dimensional|rank 4", **same))
-    SAMPLES.append(op("Conv2D", normal(1, 2, 2, 3), k, error="negative|Negative", strides=[1, 1, 1, 1], padding="VALID"))
-    SAMPLES.append(op("Conv2D", x, k, error="strides in the batch and depth", strides=[2, 1, 1, 1], padding="VALID"))
+    SAMPLES.append(
+        op(
+            "Conv2D",
+            normal(1, 2, 2, 3),
+            k,
+            error="negative|Negative",
+            strides=[1, 1, 1, 1],
+            padding="VALID",
+        )
+    )
+    SAMPLES.append(
+        op(
+            "Conv2D",
+            x,
+            k,
+            error="strides in the batch and depth",
+            strides=[2, 1, 1, 1],
+            padding="VALID",
+        )
+    )
     SAMPLES.append(op("Conv2D", normal(2, 3, 5, 6), k, error="NHWC", data_format="NCHW", **same))
     for padding in ("SAME", "VALID"):
         for stride in (1, 2):
             attrs = {"strides": [1, stride, stride, 1], "padding": padding}
-            out = (-(-5 // stride), -(-6 // stride)) if padding == "SAME" else ((3 - 1) // stride + 1, (5 - 1) // stride + 1)
+            out = (
+                (-(-5 // stride), -(-6 // stride))
+                if padding == "SAME"
+                else ((3 - 1) // stride + 1, (5 - 1) // stride + 1)
+            )
             g = normal(2, *out, 4)
-            SAMPLES.append(checked(op("Conv2DBackpropInput", [2, 5, 6, 3], k, g, **attrs), rtol=2e-5))
-            SAMPLES.append(checked(op("Conv2DBackpropFilter", x, [3, 2, 3, 4], g, **attrs), rtol=2e-5))
+            SAMPLES.append(
+                checked(op("Conv2DBackpropInput", [2, 5, 6, 3], k, g, **attrs), rtol=2e-5)
+            )
+            SAMPLES.append(
+                checked(op("Conv2DBackpropFilter", x, [3, 2, 3, 4], g, **attrs), rtol=2e-5)
+            )
     g = normal(2, 5, 6, 4)
     SAMPLES.append(op("Conv2DBackpropInput", [5, 6], k, g, **same))
-    SAMPLES.append(checked(sweep("half bfloat16 double", "Conv2DBackpropInput", [2, 5, 6, 3], k, g, fixed=(0,), **same), atol=5e-2))
-    SAMPLES.append(checked(sweep("half bfloat16 double", "Conv2DBackpropFilter", x, [3, 2, 3, 4], g, fixed=(1,), **same), atol=3e-1))
-    SAMPLES.append(op("Conv2DBackpropInput", [2, 5, 6, 3], k, g[:, :4], error="doesn't match computed|out_backprop|Size", **same))
-    SAMPLES.append(op("Conv2DBackpropFilter", x, [3, 2, 3, 4], g[:, :4], error="doesn't match computed|out_backprop|Size", **same))
+    SAMPLES.append(
+        checked(
+            sweep(
+                "half bfloat16 double",
+                "Conv2DBackpropInput",
+                [2, 5, 6, 3],
+                k,
+                g,
+                fixed=(0,),
+                **same,
+            ),
+            atol=5e-2,
+        )
+    )
+    SAMPLES.append(
+        checked(
+            sweep(
+                "half bfloat16 double",
+                "Conv2DBackpropFilter",
+                x,
+                [3, 2, 3, 4],
+                g,
+                fixed=(1,),
+                **same,
+            ),
+            atol=3e-1,
+        )
+    )
+    SAMPLES.append(
+        op(
+            "Conv2DBackpropInput",
+            [2, 5, 6, 3],
+            k,
+            g[:, :4],
+            error="doesn't match computed|out_backprop|Size",
+            **same,
+        )
+    )
+    SAMPLES.append(
+        op(
+            "Conv2DBackpropFilter",
+            x,
+            [3, 2, 3, 4],
+            g[:, :4],
+            error="doesn't match computed|out_backprop|Size",
+            **same,
+        )
+    )
     SAMPLES.append(op("Conv2DBackpropInput", [2, 5, 6], k, g, error="elements|rank|must", **same))
     d = normal(3, 2, 3, 2)
     for padding in ("SAME", "VALID"):
@@ -144,11 +255,19 @@ def _convolutions() -> None:
             attrs = {"strides": [1, stride, stride, 1], "padding": padding}
             SAMPLES.append(checked(op("DepthwiseConv2dNative", x, d, **attrs), rtol=2e-5))
     SAMPLES.append(op("DepthwiseConv2dNative", x, normal(3, 3, 3, 1), **same))
-    SAMPLES.append(op("DepthwiseConv2dNative", x, normal(3, 3, 2, 1), error="same depth|must be equal", **same))
-    SAMPLES.append(checked(sweep("half bfloat16 double", "DepthwiseConv2dNative", x, d, **same), atol=5e-2))
+    SAMPLES.append(
+        op("DepthwiseConv2dNative", x, normal(3, 3, 2, 1), error="same depth|must be equal", **same)
+    )
+    SAMPLES.append(
+        checked(sweep("half bfloat16 double", "DepthwiseConv2dNative", x, d, **same), atol=5e-2)
+    )
     g = normal(2, 5, 6, 6)
-    SAMPLES.append(checked(op("DepthwiseConv2dNativeBackpropInput", [2, 5, 6, 3], d, g, **same), rtol=2e-5))
-    SAMPLES.append(checked(op("DepthwiseConv2dNativeBackpropFilter", x, [3, 2, 3, 2], g, **same), rtol=2e-5))
+    SAMPLES.append(
+        checked(op("DepthwiseConv2dNativeBackpropInput", [2, 5, 6, 3], d, g, **same), rtol=2e-5)
+    )
+    SAMPLES.append(
+        checked(op("DepthwiseConv2dNativeBackpropFilter", x, [3, 2, 3, 2], g, **same), rtol=2e-5)
+    )
     v, f = normal(2, 4, 5, 3, 2), normal(2, 3, 2, 2, 3)
     for padding in ("SAME", "VALID"):
         for strides in ([1, 1, 1, 1, 1], [1, 2, 2, 1, 1]):
@@ -174,12 +293,45 @@ def _pools() -> None:
     attrs = {"ksize": [1, 2, 3, 1], "strides": [1, 1, 2, 1], "padding": "VALID"}
     SAMPLES.append(sweep(types, "MaxPool", x * 9, **attrs))
     SAMPLES.append(checked(sweep(FLOATS, "AvgPool", x, **attrs), atol=2e-2))
-    SAMPLES.append(op("MaxPool", x, padding="EXPLICIT", explicit_paddings=[0, 0, 1, 1, 0, 1, 0, 0], ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1]))
-    SAMPLES.append(op("MaxPool", normal(2, 2, 2, 6), ksize=[1, 1, 1, 2], strides=[1, 1, 1, 2], padding="VALID"))
-    SAMPLES.append(op("MaxPool", normal(2, 2, 2, 6), ksize=[1, 1, 1, 3], strides=[1, 1, 1, 2], padding="VALID", error="depth window to equal"))
+    SAMPLES.append(
+        op(
+            "MaxPool",
+            x,
+            padding="EXPLICIT",
+            explicit_paddings=[0, 0, 1, 1, 0, 1, 0, 0],
+            ksize=[1, 2, 2, 1],
+            strides=[1, 2, 2, 1],
+        )
+    )
+    SAMPLES.append(
+        op("MaxPool", normal(2, 2, 2, 6), ksize=[1, 1, 1, 2], strides=[1, 1, 1, 2], padding="VALID")
+    )
+    SAMPLES.append(
+        op(
+            "MaxPool",
+            normal(2, 2, 2, 6),
+            ksize=[1, 1, 1, 3],
+            strides=[1, 1, 1, 2],
+            padding="VALID",
+            error="depth window to equal",
+        )
+    )
     SAMPLES.append(op("MaxPool", x[0], error="4-dimensional|rank 4", **attrs))
     SAMPLES.append(op("MaxPool", normal(1, 1, 1, 1), error="negative|Negative", **attrs))
-    SAMPLES.append(checked(op("MaxPool", normal(2, 3, 5, 6), error="NHWC|CPU", ksize=[1, 1, 2, 2], strides=[1, 1, 2, 2], padding="VALID", data_format="NCHW"), shapes=False))
+    SAMPLES.append(
+        checked(
+            op(
+                "MaxPool",
+                normal(2, 3, 5, 6),
+                error="NHWC|CPU",
+                ksize=[1, 1, 2, 2],
+                strides=[1, 1, 2, 2],
+                padding="VALID",
+                data_format="NCHW",
+            ),
+            shapes=False,
+        )
+    )
     SAMPLES.append(op("AvgPool", normal(1, 1, 1, 1), error="negative|Negative", **attrs))
     SAMPLES.append(op("MaxPool", np.zeros((0, 5, 6, 3), np.float32), **attrs))
     SAMPLES.append(op("AvgPool", np.zeros((0, 5, 6, 3), np.float32), **attrs))
@@ -189,20 +341,62 @@ def _pools() -> None:
         for value in (ties, normal(1, 4, 4, 1)):
             size = -(-4 // s) if padding == "SAME" else (4 - k) // s + 1
             out = value[:, :size, :size]
-            SAMPLES.append(checked(op("MaxPoolGrad", value, out, normal(1, size, size, 1), **attrs), gradient=False))
+            SAMPLES.append(
+                checked(
+                    op("MaxPoolGrad", value, out, normal(1, size, size, 1), **attrs), gradient=False
+                )
+            )
             SAMPLES.append(op("MaxPoolWithArgmax", value, include_batch_in_index=True, **attrs))
         SAMPLES.append(op("AvgPoolGrad", [1, 4, 4, 1], normal(1, size, size, 1), **attrs))
     attrs = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
     y = x[:, :4].reshape(2, 2, 2, 3, 2, 3).max(axis=(2, 4))
     SAMPLES.append(op("MaxPoolGrad", x[:, :4], y, normal(2, 2, 3, 3), **attrs))
-    SAMPLES.append(checked(sweep("half bfloat16 double int32", "MaxPoolGrad", integers(1, 4, 4, 2), np.zeros((1, 2, 2, 2)), integers(1, 2, 2, 2), **attrs), gradient=False))
-    SAMPLES.append(op("MaxPoolGrad", x[:, :4], y[:, :1], normal(2, 2, 3, 3), error="shape", **attrs))
+    SAMPLES.append(
+        checked(
+            sweep(
+                "half bfloat16 double int32",
+                "MaxPoolGrad",
+                integers(1, 4, 4, 2),
+                np.zeros((1, 2, 2, 2)),
+                integers(1, 2, 2, 2),
+                **attrs,
+            ),
+            gradient=False,
+        )
+    )
+    SAMPLES.append(
+        op("MaxPoolGrad", x[:, :4], y[:, :1], normal(2, 2, 3, 3), error="shape", **attrs)
+    )
     SAMPLES.append(op("MaxPoolGradGrad", x[:, :4], y, normal(2, 4, 6, 3), **attrs))
-    SAMPLES.append(op("MaxPoolGradV2", x[:, :4], y, normal(2, 2, 3, 3), [1, 2, 2, 1], [1, 2, 2, 1], padding="VALID"))
-    SAMPLES.append(op("MaxPoolGradGradV2", x[:, :4], y, normal(2, 4, 6, 3), [1, 2, 2, 1], [1, 2, 2, 1], padding="VALID"))
+    SAMPLES.append(
+        op(
+            "MaxPoolGradV2",
+            x[:, :4],
+            y,
+            normal(2, 2, 3, 3),
+            [1, 2, 2, 1],
+            [1, 2, 2, 1],
+            padding="VALID",
+        )
+    )
+    SAMPLES.append(
+        op(
+            "MaxPoolGradGradV2",
+            x[:, :4],
+            y,
+            normal(2, 4, 6, 3),
+            [1, 2, 2, 1],
+            [1, 2, 2, 1],
+            padding="VALID",
+        )
+    )
     places = np.array([[[[0, 1], [4, 5]], [[16, 17], [30, 31]]]])
-    SAMPLES.append(op("MaxPoolGradWithArgmax", normal(1, 4, 4, 2), normal(1, 2, 2, 2), places, **attrs))
-    SAMPLES.append(op("MaxPoolGradGradWithArgmax", normal(1, 4, 4, 2), normal(1, 4, 4, 2), places, **attrs))
+    SAMPLES.append(
+        op("MaxPoolGradWithArgmax", normal(1, 4, 4, 2), normal(1, 2, 2, 2), places, **attrs)
+    )
+    SAMPLES.append(
+        op("MaxPoolGradGradWithArgmax", normal(1, 4, 4, 2), normal(1, 4, 4, 2), places, **attrs)
+    )
     v = normal(1, 4, 5, 3, 2)
     for padding in ("SAME", "VALID"):
         attrs = {"ksize": [1, 2, 2, 2, 1], "strides": [1, 2, 1, 2, 1], "padding": padding}
@@ -213,28 +407,133 @@ def _pools() -> None:
 def _norms() -> None:
     """Batch norm, LRN."""
     x = normal(3, 4, 2, 5) * 2 + 1
-    scale, offset, mean, variance = uniform(5, low=0.5), normal(5), normal(5, seed=2), uniform(5, low=0.5, seed=3)
+    scale, offset, mean, variance = (
+        uniform(5, low=0.5),
+        normal(5),
+        normal(5, seed=2),
+        uniform(5, low=0.5, seed=3),
+    )
     nothing = np.zeros(0, np.float32)
     for name in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"):
-        SAMPLES.append(checked(op(name, x, scale, offset, nothing, nothing), rtol=2e-5, gradient=False))
-        SAMPLES.append(checked(op(name, x, scale, offset, nothing, nothing, epsilon=0.01), rtol=2e-5))
-        SAMPLES.append(checked(op(name, x, scale, offset, mean, variance, is_training=False), rtol=1e-5, undefined=(3, 4)))
-        SAMPLES.append(checked(op(name, x, scale, offset, mean, variance, exponential_avg_factor=0.3), rtol=1e-5))
-        SAMPLES.append(checked(op(name, x[:1, :1, :1], scale, offset, nothing, nothing), gradient=False, atol=1e-5))
-        SAMPLES.append(checked(op(name, np.moveaxis(x, 3, 1), scale, offset, nothing, nothing, data_format="NCHW"), rtol=2e-5))
-        SAMPLES.append(checked(op(name, np.moveaxis(x, 3, 1), scale, offset, mean, variance, data_format="NCHW", is_training=False), rtol=2e-5, undefined=(3, 4)))
-        SAMPLES.append(op(name, x, scale[:2], offset, mean, variance, error="must be equal|number of elements"))
+        SAMPLES.append(
+            checked(op(name, x, scale, offset, nothing, nothing), rtol=2e-5, gradient=False)
+        )
+        SAMPLES.append(
+            checked(op(name, x, scale, offset, nothing, nothing, epsilon=0.01), rtol=2e-5)
+        )
+        SAMPLES.append(
+            checked(
+                op(name, x, scale, offset, mean, variance, is_training=False),
+                rtol=1e-5,
+                undefined=(3, 4),
+            )
+        )
+        SAMPLES.append(
+            checked(
+                op(name, x, scale, offset, mean, variance, exponential_avg_factor=0.3), rtol=1e-5
+            )
+        )
+        SAMPLES.append(
+            checked(
+                op(name, x[:1, :1, :1], scale, offset, nothing, nothing), gradient=False, atol=1e-5
+            )
+        )
+        SAMPLES.append(
+            checked(
+                op(name, np.moveaxis(x, 3, 1), scale, offset, nothing, nothing, data_format="NCHW"),
+                rtol=2e-5,
+            )
+        )
+        SAMPLES.append(
+            checked(
+                op(
+                    name,
+                    np.moveaxis(x, 3, 1),
+                    scale,
+                    offset,
+                    mean,
+                    variance,
+                    data_format="NCHW",
+                    is_training=False,
+                ),
+                rtol=2e-5,
+                undefined=(3, 4),
+            )
+        )
+        SAMPLES.append(
+            op(name, x, scale[:2], offset, mean, variance, error="must be equal|number of elements")
+        )
         SAMPLES.append(op(name, x[0], scale, offset, mean, variance, error="4|rank"))
     for name in ("FusedBatchNormV2", "FusedBatchNormV3"):
         for half in (np.float16,):
-            SAMPLES.append(checked(op(name, x.astype(half), scale, offset, nothing, nothing), atol=5e-3, gradient=False))
-            SAMPLES.append(checked(op(name, x.astype(half), scale, offset, mean, variance, is_training=False), atol=5e-3, gradient=False, undefined=(3, 4)))
-    SAMPLES.append(checked(op("FusedBatchNormV3", x.reshape(3, 2, 2, 2, 5), scale, offset, nothing, nothing, data_format="NDHWC"), rtol=2e-5))
-    SAMPLES.append(checked(op("FusedBatchNormV3", np.zeros((0, 2, 2, 5), np.float32), scale, offset, nothing, nothing), gradient=False, undefined=(3, 4)))
+            SAMPLES.append(
+                checked(
+                    op(name, x.astype(half), scale, offset, nothing, nothing),
+                    atol=5e-3,
+                    gradient=False,
+                )
+            )
+            SAMPLES.append(
+                checked(
+                    op(name, x.astype(half), scale, offset, mean, variance, is_training=False),
+                    atol=5e-3,
+                    gradient=False,
+                    undefined=(3, 4),
+                )
+            )
+    SAMPLES.append(
+        checked(
+            op(
+                "FusedBatchNormV3",
+                x.reshape(3, 2, 2, 2, 5),
+                scale,
+                offset,
+                nothing,
+                nothing,
+                data_format="NDHWC",
+            ),
+            rtol=2e-5,
+        )
+    )
+    SAMPLES.append(
+        checked(
+            op(
+                "FusedBatchNormV3",
+                np.zeros((0, 2, 2, 5), np.float32),
+                scale,
+                offset,
+                nothing,
+                nothing,
+            ),
+            gradient=False,
+            undefined=(3, 4),
+        )
+    )
     g = normal(3, 4, 2, 5, seed=9)
     for training in (True, False):
-        SAMPLES.append(checked(op("FusedBatchNormGrad", g, x, scale, mean, variance, is_training=training), rtol=2e-5, gradient=False))
-        SAMPLES.append(checked(op("FusedBatchNormGradV3", g, x, scale, mean, variance, nothing, is_training=training), rtol=2e-5, gradient=False))
+        SAMPLES.append(
+            checked(
+                op("FusedBatchNormGrad", g, x, scale, mean, variance, is_training=training),
+                rtol=2e-5,
+                gradient=False,
+            )
+        )
+        SAMPLES.append(
+            checked(
+                op(
+                    "FusedBatchNormGradV3",
+                    g,
+                    x,
+                    scale,
+                    mean,
+                    variance,
+                    nothing,
+                    is_training=training,
+                ),
+                rtol=2e-5,
+                gradient=False,
+            )
+        )
     lrn = {"depth_radius": 2, "bias": 1.0, "alpha": 0.2, "beta": 0.75}
     SAMPLES.append(checked(op("LRN", x, **lrn), rtol=1e-5))
     SAMPLES.append(checked(op("LRN", x), rtol=1e-5))

@@ -27,7 +27,9 @@ def _sorted() -> None:
         SAMPLES.append(op(name, x, [-1, 0, 1, 1, 2, 3], error=">= 0"))
         SAMPLES.append(op(name, x, [0, 1], error="same size as dimension 0|should be"))
         SAMPLES.append(op(name, x, [[0]], error="should be a vector|rank 1"))
-        SAMPLES.append(checked(op(name, np.zeros((0, 2), np.float32), np.zeros(0, np.int32)), gradient=False))
+        SAMPLES.append(
+            checked(op(name, np.zeros((0, 2), np.float32), np.zeros(0, np.int32)), gradient=False)
+        )
 
 
 def _unsorted() -> None:
@@ -36,13 +38,19 @@ def _unsorted() -> None:
     for name in ("Sum", "Prod", "Min", "Max"):
         name = f"UnsortedSegment{name}"
         types = NUMBERS if name.endswith(("Sum", "Prod")) else REAL
-        SAMPLES.append(checked(sweep(types, name, integers(6, 2), MIXED, 4, fixed=(1, 2)), gradient=False))
+        SAMPLES.append(
+            checked(sweep(types, name, integers(6, 2), MIXED, 4, fixed=(1, 2)), gradient=False)
+        )
         SAMPLES.append(op(name, x, MIXED, 3))
         if name != "UnsortedSegmentProd":
             SAMPLES.append(op(name, with_zeros, MIXED, 3))
         SAMPLES.append(op(name, normal(2, 3, 4), [[0, 1, 0], [2, -1, 2]], np.int64(3)))
         SAMPLES.append(op(name, normal(6), MIXED.astype(np.int64), 5))
-        SAMPLES.append(checked(op(name, np.zeros((0, 2), np.float32), np.zeros(0, np.int32), 2), gradient=False))
+        SAMPLES.append(
+            checked(
+                op(name, np.zeros((0, 2), np.float32), np.zeros(0, np.int32), 2), gradient=False
+            )
+        )
         SAMPLES.append(op(name, x, [0, 1, 2, 7, 0, 1], 3, error="out of range"))
         SAMPLES.append(op(name, x, [0, 1, 2], 3, error="does not start with|must be equal"))
         SAMPLES.append(op(name, x, MIXED, -1, error="negative"))
@@ -54,18 +62,35 @@ def _sparse() -> None:
     picked, ids = [4, 0, 0, 2], np.array([0, 0, 2, 2], np.int32)
     for name in ("Sum", "Mean", "SqrtN"):
         types = f"{FLOATS} int32 uint8" if name == "Sum" else FLOATS
-        SAMPLES.append(checked(sweep(types, f"SparseSegment{name}", x * 5, picked, ids, fixed=(1, 2)), rtol=1e-2, gradient=False))
+        SAMPLES.append(
+            checked(
+                sweep(types, f"SparseSegment{name}", x * 5, picked, ids, fixed=(1, 2)),
+                rtol=1e-2,
+                gradient=False,
+            )
+        )
         SAMPLES.append(op(f"SparseSegment{name}", x, picked, ids))
         SAMPLES.append(op(f"SparseSegment{name}", x, np.array(picked), np.array(ids, np.int64)))
         SAMPLES.append(op(f"SparseSegment{name}WithNumSegments", x, picked, ids, 5))
-        SAMPLES.append(op(f"SparseSegment{name}WithNumSegments", x, picked, ids, 2, error="num_segments"))
+        SAMPLES.append(
+            op(f"SparseSegment{name}WithNumSegments", x, picked, ids, 2, error="num_segments")
+        )
         SAMPLES.append(op(f"SparseSegment{name}", x, [4, 9, 0, 2], ids, error="out of range"))
         SAMPLES.append(op(f"SparseSegment{name}", x, picked, [0, 2, 1, 3], error="not increasing"))
-        SAMPLES.append(op(f"SparseSegment{name}", x, picked, [0, 1], error="same size|must be equal"))
+        SAMPLES.append(
+            op(f"SparseSegment{name}", x, picked, [0, 1], error="same size|must be equal")
+        )
         SAMPLES.append(op(f"SparseSegment{name}Grad", normal(3, 3), picked, ids, 5))
-        SAMPLES.append(op(f"SparseSegment{name}Grad", normal(3, 3), picked, ids, 3, error="out of range"))
+        SAMPLES.append(
+            op(f"SparseSegment{name}Grad", normal(3, 3), picked, ids, 3, error="out of range")
+        )
         SAMPLES.append(op(f"SparseSegment{name}GradV2", normal(3, 3), picked, ids, 5))
-        SAMPLES.append(checked(op(f"SparseSegment{name}", x, np.zeros(0, np.int32), np.zeros(0, np.int32)), gradient=False))
+        SAMPLES.append(
+            checked(
+                op(f"SparseSegment{name}", x, np.zeros(0, np.int32), np.zeros(0, np.int32)),
+                gradient=False,
+            )
+        )
 
 
 _sorted()

@@ -36,7 +36,8 @@ _RULES: list[tuple[str, int, str, list[dict[str, Any]]]] = [
 ]
 
 _NUMBERS = {
-    "alpha": 0.3, "lr": 0.2, "l1": 0.05, "l2": 0.1, "l2_shrinkage": 0.02, "rho": 0.9, "epsilon": 0.01,
+    "alpha": 0.3, "lr": 0.2, "l1": 0.05, "l2": 0.1, "l2_shrinkage": 0.02, "rho": 0.9,
+    "epsilon": 0.01,
     "momentum": 0.8, "beta1_power": 0.81, "beta2_power": 0.9, "beta1": 0.9, "beta2": 0.95,
     "lr_power": -0.5, "sign_decay": 0.7, "beta": 0.6, "logbase": 1.2,
 }  # fmt: skip
@@ -87,7 +88,12 @@ def _make() -> None:
                             slots = _slots(count, dtype)
                             if kind:
                                 slots = [Resource(slot) for slot in slots]
-                            row = op(kind + prefix + name, *slots, *_others(words, dtype, sparse, **numbers), **attrs)
+                            row = op(
+                                kind + prefix + name,
+                                *slots,
+                                *_others(words, dtype, sparse, **numbers),
+                                **attrs,
+                            )
                             rtol = {np.float32: 1e-5, np.float64: 1e-12, np.float16: 4e-3}[dtype]
                             SAMPLES.append(checked(row, rtol=rtol))
 
@@ -105,19 +111,76 @@ def _variants(words: str, dtype: Any) -> list[dict[str, float]]:
 def _errors() -> None:
     x = normal(3)
     rows = normal(3, 2)
-    SAMPLES.extend([
-        op("ApplyGradientDescent", x, 0.1, normal(2), error="same shape|must be equal"),
-        op("ApplyGradientDescent", x, [0.1], x, error="not a scalar|rank 0"),
-        op("ApplyMomentum", x, normal(2), 0.1, x, 0.9, error="same shape|must be equal"),
-        op("ApplyGradientDescent", Uninitialized("float32", (3,)), 0.1, x, error="uninitialized"),
-        op("ResourceApplyGradientDescent", Resource(x), 0.1, normal(2), error="same shape|must be equal"),
-        op("SparseApplyMomentum", rows, rows, 0.1, rows, [0, 1, 5], 0.9, error="Index 5 at offset 2 in indices is out of range"),
-        op("SparseApplyMomentum", rows, rows, 0.1, rows, [0, 1], 0.9, error="same size as indices|must be equal"),
-        op("SparseApplyMomentum", rows, rows, 0.1, rows, [[0], [1], [2]], 0.9, error="one-dimensional|rank 1"),
-        op("SparseApplyMomentum", rows, rows, 0.1, rows[:0], np.zeros(0, np.int64), 0.9),
-        op("ApplyGradientDescent", 1.5, 0.1, 2.0), op("ResourceApplyMomentum", Resource(2.0), Resource(0.5), 0.1, 1.0, 0.9),
-        checked(op("ApplyAdam", normal(300, 100), uniform(300, 100), uniform(300, 100), 0.9, 0.99, 0.01, 0.9, 0.99, 1e-8, normal(300, 100, seed=1)), rtol=1e-5),
-    ])  # fmt: skip
+    SAMPLES.extend(
+        [
+            op("ApplyGradientDescent", x, 0.1, normal(2), error="same shape|must be equal"),
+            op("ApplyGradientDescent", x, [0.1], x, error="not a scalar|rank 0"),
+            op("ApplyMomentum", x, normal(2), 0.1, x, 0.9, error="same shape|must be equal"),
+            op(
+                "ApplyGradientDescent",
+                Uninitialized("float32", (3,)),
+                0.1,
+                x,
+                error="uninitialized",
+            ),
+            op(
+                "ResourceApplyGradientDescent",
+                Resource(x),
+                0.1,
+                normal(2),
+                error="same shape|must be equal",
+            ),
+            op(
+                "SparseApplyMomentum",
+                rows,
+                rows,
+                0.1,
+                rows,
+                [0, 1, 5],
+                0.9,
+                error="Index 5 at offset 2 in indices is out of range",
+            ),
+            op(
+                "SparseApplyMomentum",
+                rows,
+                rows,
+                0.1,
+                rows,
+                [0, 1],
+                0.9,
+                error="same size as indices|must be equal",
+            ),
+            op(
+                "SparseApplyMomentum",
+                rows,
+                rows,
+                0.1,
+                rows,
+                [[0], [1], [2]],
+                0.9,
+                error="one-dimensional|rank 1",
+            ),
+            op("SparseApplyMomentum", rows, rows, 0.1, rows[:0], np.zeros(0, np.int64), 0.9),
+            op("ApplyGradientDescent", 1.5, 0.1, 2.0),
+            op("ResourceApplyMomentum", Resource(2.0), Resource(0.5), 0.1, 1.0, 0.9),
+            checked(
+                op(
+                    "ApplyAdam",
+                    normal(300, 100),
+                    uniform(300, 100),
+                    uniform(300, 100),
+                    0.9,
+                    0.99,
+                    0.01,
+                    0.9,
+                    0.99,
+                    1e-8,
+                    normal(300, 100, seed=1),
+                ),
+                rtol=1e-5,
+            ),
+        ]
+    )
 
 
 _make()

@@ -41,7 +41,10 @@ def _with_gradient() -> list[Any]:
 
 @pytest.mark.parametrize(("name", "row"), _with_gradient())
 def test_gradients_equal_tensorflows(name: str, row: samples.Sample) -> None:
-    """tf.gradients of the outputs gives TensorFlow's numbers, and None where TensorFlow gives None."""
+    """tf.gradients of the outputs gives TensorFlow's numbers.
+
+    And None where TensorFlow gives None.
+    """
     answer = answer_of(name, row)
     assert answer is not None
     run = SampleRun(row)

@@ -67,7 +67,9 @@ def test_values_equal_tensorflows(name: str, row: samples.Sample) -> None:
         t + "_ref" if answer["dtypes"][i].endswith("_ref") else t for i, t in enumerate(declared)
     ]
     if not row.values:
-        assert [list(np.shape(o)) for o in outputs] == answer.get("run_shapes", [list(np.shape(o)) for o in outputs])
+        assert [list(np.shape(o)) for o in outputs] == answer.get(
+            "run_shapes", [list(np.shape(o)) for o in outputs]
+        )
         return
     assert len(answer["values"]) == len(outputs)
     triples = zip(outputs, answer["values"], run.output_types, strict=True)
@@ -82,7 +84,10 @@ def test_values_equal_tensorflows(name: str, row: samples.Sample) -> None:
 
 @_ALL
 def test_static_shapes_equal_tensorflows(name: str, row: samples.Sample) -> None:
-    """The shape function says what TensorFlow's says, for known values, known shapes and nothing known."""
+    """The shape function says what TensorFlow's says, for known values.
+
+    Known shapes and nothing known.
+    """
     answer = _answer(name, row)
     if not row.shapes:
         return
@@ -115,8 +120,12 @@ def assert_same(found: Any, wanted: Any, row: samples.Sample, dtype: Any) -> Non
     if row.exact:
         same = (found == wanted) | ((found != found) & (wanted != wanted))
         assert same.all(), f"{found!r} is not exactly {wanted!r}"
-        signs = np.signbit(found.view(_real(found)).astype(np.float64)) == np.signbit(wanted.view(_real(wanted)).astype(np.float64))
-        assert (signs | np.isnan(wanted.view(_real(wanted)).astype(np.float64))).all(), "a zero has the other sign"
+        signs = np.signbit(found.view(_real(found)).astype(np.float64)) == np.signbit(
+            wanted.view(_real(wanted)).astype(np.float64)
+        )
+        assert (signs | np.isnan(wanted.view(_real(wanted)).astype(np.float64))).all(), (
+            "a zero has the other sign"
+        )
         return
     rtol = row.rtol if row.rtol is not None else _RTOL[wanted.dtype.name]
     wide = np.complex128 if wanted.dtype.kind == "c" else np.float64

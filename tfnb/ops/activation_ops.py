@@ -133,9 +133,7 @@ def _(op: Any, grad: Any) -> Any:
     return elu_grad(grad, op.outputs[0])
 
 
-@register_op(
-    "EluGrad", "gradients: T, outputs: T -> backprops: T", _FLOAT, shape=merge_both_inputs
-)
+@register_op("EluGrad", "gradients: T, outputs: T -> backprops: T", _FLOAT, shape=merge_both_inputs)
 def elu_grad(xp: Any, gradients: Any, outputs: Any) -> Any:
     """The gradient, times outputs + 1 where the output is negative."""
     return xp.where(outputs < 0, (outputs + outputs.dtype.type(1)) * gradients, gradients)
@@ -209,7 +207,7 @@ def _(op: Any, grad: Any) -> Any:
     "SoftplusGrad", "gradients: T, features: T -> backprops: T", _FLOAT, shape=merge_both_inputs
 )
 def softplus_grad(xp: Any, gradients: Any, features: Any) -> Any:
-    """gradients / (1 + exp(-features))."""
+    """Gradients / (1 + exp(-features))."""
     return gradients / (xp.exp(-features) + features.dtype.type(1))
 
 
@@ -222,7 +220,7 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("Softsign", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
 def softsign(xp: Any, features: Any) -> Any:
-    """features / (1 + |features|)."""
+    """Features / (1 + |features|)."""
     return features / (abs(features) + features.dtype.type(1))
 
 
@@ -235,7 +233,7 @@ def _(op: Any, grad: Any) -> Any:
     "SoftsignGrad", "gradients: T, features: T -> backprops: T", _FLOAT, shape=merge_both_inputs
 )
 def softsign_grad(xp: Any, gradients: Any, features: Any) -> Any:
-    """gradients / (1 + |features|)**2."""
+    """Gradients / (1 + |features|)**2."""
     denominator = abs(features) + features.dtype.type(1)
     return gradients / (denominator * denominator)
 
@@ -278,7 +276,7 @@ def softplus(features: Any, name: str | None = None) -> Any:
 
 
 def silu(features: Any, beta: Any = 1.0) -> Any:
-    """features * sigmoid(beta * features)."""
+    """Features * sigmoid(beta * features)."""
     features = convert_to_tensor(features, name="features")
     beta = convert_to_tensor(beta, name="beta", dtype=features.dtype)
     return features * sigmoid_op(beta * features)

@@ -60,7 +60,7 @@ def _add_bias(value: Any, bias: Any, axis: int) -> Any:
     "BiasAdd", "value: T, bias: T -> output: T", "T: numbertype", _FORMAT, shape=_bias_add_shape
 )
 def bias_add_op(xp: Any, value: Any, bias: Any, *, data_format: str) -> Any:
-    """value + bias, one bias for each channel."""
+    """Value + bias, one bias for each channel."""
     return _add_bias(value, bias, 1 if data_format == "NCHW" else -1)
 
 
@@ -69,11 +69,9 @@ def _(op: Any, grad: Any) -> Any:
     return grad, bias_add_grad(grad, data_format=op.get_attr("data_format"))
 
 
-@register_op(
-    "BiasAddV1", "value: T, bias: T -> output: T", "T: numbertype", shape=_bias_add_shape
-)
+@register_op("BiasAddV1", "value: T, bias: T -> output: T", "T: numbertype", shape=_bias_add_shape)
 def bias_add_v1(xp: Any, value: Any, bias: Any) -> Any:
-    """value + bias, one bias for each entry of the last dimension."""
+    """Value + bias, one bias for each entry of the last dimension."""
     return _add_bias(value, bias, -1)
 
 
@@ -115,9 +113,7 @@ def _(op: Any, grad: Any) -> Any:
     return array_ops.broadcast_to(grad, shape)
 
 
-def bias_add(
-    value: Any, bias: Any, data_format: str | None = None, name: str | None = None
-) -> Any:
+def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Any:
     """Value + bias, one bias for each channel.
 
     Raises:

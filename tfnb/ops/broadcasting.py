@@ -1,11 +1,13 @@
-"""What all ops with broadcasting share: TensorFlow's error, and undoing the broadcast in gradients."""
+"""What ops with broadcasting share: TensorFlow's error, and undoing the broadcast in gradients."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
-from tfnb.core.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from tfnb.core.errors import InvalidArgumentError
 
 
 def shape_text(shape: Any) -> str:

@@ -1,25 +1,28 @@
 """Cast, and the functions that are casts: ``tf.cast``, ``tf.to_float`` and kin.
 
-Numbers that do not fit become what an x86 processor makes of them: a float outside the range of an integer type, or
-NaN, gives the lowest number; integers keep their low bits; a complex number loses its imaginary part.
+Numbers that do not fit become what an x86 processor makes of them: a float outside the range of an
+integer type, or NaN, gives the lowest number; integers keep their low bits; a complex number loses
+its imaginary part.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes, errors
-from tfnb.core.dtypes import DType
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import InferenceContext
-from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.shape_inference import InferenceContext
+    from tfnb.core.tensor_shape import TensorShape
 
 EXPORTS = {
     "tf": [
@@ -38,7 +41,12 @@ def _cast_shape(c: InferenceContext) -> TensorShape:
 
 
 @register_op(
-    "Cast", "x: SrcT -> y: DstT", "SrcT: type", "DstT: type", "Truncate: bool = false", shape=_cast_shape
+    "Cast",
+    "x: SrcT -> y: DstT",
+    "SrcT: type",
+    "DstT: type",
+    "Truncate: bool = false",
+    shape=_cast_shape,
 )
 def cast_op(xp: Any, x: Any, *, SrcT: DType, DstT: DType, Truncate: bool) -> Any:
     """The numbers of x in another type."""

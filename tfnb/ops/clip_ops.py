@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes, errors
-from tfnb.core.dtypes import DType
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import unchanged_shape
 from tfnb.framework.convert import convert_to_tensor
@@ -22,6 +21,9 @@ from tfnb.ops.cwise_binary_ops import greater, less, logical_or, maximum, minimu
 from tfnb.ops.cwise_unary_ops import rsqrt_op, sqrt_op
 from tfnb.ops.normalization_ops import l2_loss
 from tfnb.ops.sequence_ops import range_
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
 
 EXPORTS = {
     "tf": [
@@ -82,7 +84,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     """T scaled down so that its L2 norm is at most clip_norm."""
     with name_scope(name, "clip_by_norm", [t, clip_norm]) as scope:
         values = _values_of(t, "t")
-        if np.isscalar(clip_norm):
+        if isinstance(clip_norm, int | float | np.number):
             clip_norm = max(clip_norm, 0)
         else:
             clip_norm = cast(maximum(clip_norm, 0), dtype=values.dtype)
@@ -150,7 +152,7 @@ def clip_by_global_norm(
         values = [
             None if t is None else _values_of(t, f"t_{index}") for index, t in enumerate(t_list)
         ]
-        clipped = []
+        clipped: list[Any] = []
         for index, (t, value) in enumerate(zip(t_list, values, strict=True)):
             if value is None:
                 clipped.append(None)
@@ -172,7 +174,9 @@ def _values_of(t: Any, name: str) -> Any:
 
 
 def _like(t: Any, values: Any) -> Any:
-    return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
+    return (
+        IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
+    )
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
@@ -189,7 +193,9 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
         limit = target.real_dtype
         low, high = _limits(source, limit)
         value = clip_by_value_op(
-            value, convert_to_tensor(low, dtype=source), convert_to_tensor(high, dtype=source),
+            value,
+            convert_to_tensor(low, dtype=source),
+            convert_to_tensor(high, dtype=source),
             name="clamp",
         )
         return cast(value, target, name=scope)

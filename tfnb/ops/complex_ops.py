@@ -80,7 +80,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=broadcast_shape,
 )
 def complex_op(xp: Any, real: Any, imag: Any, *, Tout: Any) -> Any:
-    """real + i * imag; the parts broadcast."""
+    """Real + i * imag; the parts broadcast."""
     try:
         shape = xp.broadcast_shapes(real.shape, imag.shape)
     except ValueError:
@@ -96,7 +96,7 @@ def _(op: Any, grad: Any) -> Any:
     return unbroadcast(op.inputs[0], op.inputs[1], real(grad), imag(grad))
 
 
-# --------------------------------------------------------------------------- functions of Python's side
+# ----------------------------------------------------------------------- functions of Python's side
 
 
 def complex_(real: Any, imag: Any, name: str | None = None) -> Any:
@@ -151,5 +151,3 @@ def angle(input: Any, name: str | None = None) -> Any:
         return array_ops.where(
             input < 0, math.pi * array_ops.ones_like(input), array_ops.zeros_like(input)
         )
-
-

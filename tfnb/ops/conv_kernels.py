@@ -1,20 +1,25 @@
-"""How convolutions are computed: patches of the image as rows of a matrix, times the filter as a matrix.
+"""How convolutions are computed: patches of the image as rows of a matrix.
 
-All functions take channels last and any number of spatial dimensions. Patches are a strided view that is copied into one
-buffer reused from image to image, so that the matrix product finds its operand in cache; a filter of one element
-with stride 1 needs no copy. Groups split the channels; float16 and bfloat16 are computed in float32.
+Times the filter as a matrix.
+
+All functions take channels last and any number of spatial dimensions. Patches are a strided view
+that is copied into one buffer reused from image to image, so that the matrix product finds its
+operand in cache; a filter of one element with stride 1 needs no copy. Groups split the channels;
+float16 and bfloat16 are computed in float32.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.ops.windows import Window, pad_spatial, unpad_spatial
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 # The patches of as many images as fit into this many bytes are multiplied at once.
 _BUFFER_BYTES = 1 << 21
@@ -50,9 +55,7 @@ def _is_pointwise(windows: Sequence[Window]) -> bool:
     )
 
 
-def _patch_matrices(
-    xp: Any, x: Any, windows: Sequence[Window]
-) -> Iterator[tuple[int, int, Any]]:
+def _patch_matrices(xp: Any, x: Any, windows: Sequence[Window]) -> Iterator[tuple[int, int, Any]]:
     """(first image, image after the last, their patches as rows of a matrix), buffer reused."""
     batch, channels = x.shape[0], x.shape[-1]
     positions = math.prod(w.output for w in windows)
@@ -138,8 +141,8 @@ def backprop_input(
 ) -> Any:
     """The gradient of a convolution with respect to its input.
 
-    Every window position spreads its gradient times the filter over the cells it saw; that product is made for
-    all positions at once, then added up one filter element after the other.
+    Every window position spreads its gradient times the filter over the cells it saw; that product
+    is made for all positions at once, then added up one filter element after the other.
     """
     dtype = kernel.dtype
     kernel, out_backprop = _widened(kernel), _widened(out_backprop)
@@ -153,15 +156,11 @@ def backprop_input(
             _group_slices(out_backprop.shape[-1], groups),
             strict=True,
         ):
-            _spread(
-                xp, out_backprop[..., outer], kernel[..., outer], windows, total[..., inner]
-            )
+            _spread(xp, out_backprop[..., outer], kernel[..., outer], windows, total[..., inner])
     return unpad_spatial(total, windows, 1).astype(dtype, copy=False)
 
 
-def _spread(
-    xp: Any, out_backprop: Any, kernel: Any, windows: Sequence[Window], total: Any
-) -> None:
+def _spread(xp: Any, out_backprop: Any, kernel: Any, windows: Sequence[Window], total: Any) -> None:
     matrix = xp.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]).T)
     batch = total.shape[0]
     outputs = tuple(w.output for w in windows)
@@ -185,7 +184,10 @@ def _spread(
 
 
 def depthwise_forward(xp: Any, x: Any, kernel: Any, windows: Sequence[Window]) -> Any:
-    """The convolution of each channel with its own filters: [batch, outputs..., channels * multiplier]."""
+    """The convolution of each channel with its own filters: [batch, outputs.
+
+    Channels * multiplier].
+    """
     dtype = x.dtype
     x, kernel = _widened(x), _widened(kernel)
     channels, multiplier = kernel.shape[-2:]

@@ -1,13 +1,12 @@
 """Convolutions in two and three dimensions, depthwise ones, and their gradients: the ops.
 
-The computing is in ``conv_kernels.py``, the functions that users call in ``convolution.py``. Corresponds to TensorFlow's
-``conv_ops*.cc``, ``conv_grad_*_ops*.cc`` and ``depthwise_conv_*.cc``.
+The computing is in ``conv_kernels.py``, the functions that users call in ``convolution.py``.
+Corresponds to TensorFlow's ``conv_ops*.cc``, ``conv_grad_*_ops*.cc`` and ``depthwise_conv_*.cc``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
@@ -25,6 +24,9 @@ from tfnb.ops.windows import (
     spatial_axes,
     window,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # ------------------------------------------------------------------------------------------- shapes
 
@@ -151,6 +153,10 @@ def _check_conv(
     if len(filter_shape) != rank:
         raise errors.invalid_argument(
             f"filter must be {rank}-dimensional: {shape_text(filter_shape)}"
+        )
+    if 0 in filter_shape:
+        raise errors.invalid_argument(
+            "filter must not have zero elements (i.e. all dimensions must be non-zero)"
         )
 
 

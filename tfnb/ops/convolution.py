@@ -1,4 +1,6 @@
-"""The convolutions that users call: ``tf.nn.conv2d``, ``tf.nn.convolution``, ``tf.nn.conv2d_transpose`` and kin.
+"""The convolutions that users call: ``tf.nn.conv2d``, ``tf.nn.convolution``.
+
+``tf.nn.conv2d_transpose`` and kin.
 
 Dilated convolutions of any number of dimensions go through SpaceToBatchND, as in TensorFlow.
 """
@@ -22,7 +24,6 @@ from tfnb.ops.conv_ops import (
     conv2d_backprop_filter_op,
     conv2d_backprop_input_op,
     conv2d_op,
-    conv3d_backprop_filter_v2,
     conv3d_backprop_input_v2,
     conv3d_op,
     depthwise_conv2d_native_backprop_filter_op,
@@ -57,7 +58,7 @@ def spread_over_dims(value: Any, num_spatial: int, channel_index: int, name: str
     """
     if value is None:
         return [1] * (num_spatial + 2)
-    values = list(value) if isinstance(value, Sized) else [value]
+    values: list[Any] = [*value] if hasattr(value, "__len__") else [value]
     if len(values) == num_spatial + 2:
         return values
     if len(values) == 1:
@@ -78,8 +79,8 @@ def convert_padding(padding: Any, expected_length: int = 4) -> tuple[Any, list[i
     """
     if padding == "EXPLICIT":
         raise ValueError(
-            "'EXPLICIT' is not a valid value for `padding`. To use explicit padding, `padding` must "
-            "be a list."
+            "'EXPLICIT' is not a valid value for `padding`. To use explicit padding, `padding` "
+            "must be a list."
         )
     if not isinstance(padding, (list, tuple)):
         return padding, []
@@ -112,9 +113,7 @@ def _rank_of(x: Any) -> int | None:
     return shape.ndims if isinstance(shape, TensorShape) else len(shape)
 
 
-def _with_outer_batches(
-    x: Any, op: Callable[..., Any], inner_rank: int, name: str | None
-) -> Any:
+def _with_outer_batches(x: Any, op: Callable[..., Any], inner_rank: int, name: str | None) -> Any:
     """Applies an op of one batch dimension to an input with several."""
     with name_scope(name, "squeeze_batch_dims", [x]):
         x = convert_to_tensor(x, name="input")
@@ -302,9 +301,7 @@ def conv1d(
         if rank is None or rank <= 4:
             result = conv2d_op(value, filters, name=scope, **attrs)
         else:
-            result = _with_outer_batches(
-                value, lambda x: conv2d_op(x, filters, **attrs), 3, scope
-            )
+            result = _with_outer_batches(value, lambda x: conv2d_op(x, filters, **attrs), 3, scope)
         return array_ops.squeeze(result, [spatial])
 
 
@@ -414,7 +411,7 @@ def conv_transpose(
     """
     with name_scope(name, "conv_transpose", [input, filters, output_shape]) as scope:
         if isinstance(output_shape, Tensor):
-            spatial = output_shape.shape.dim_values[0] - 2
+            spatial: Any = output_shape.shape[0] - 2  # a Dimension
         elif isinstance(output_shape, Sized):
             spatial = len(output_shape) - 2
         else:
@@ -424,8 +421,8 @@ def conv_transpose(
             )
         if not 1 <= spatial <= 3:
             raise ValueError(
-                f"`output_shape` must be of length 3, 4 or 5. Received: output_shape={output_shape} "
-                f"of length {spatial + 2}."
+                f"`output_shape` must be of length 3, 4 or 5. Received: "
+                f"output_shape={output_shape} of length {spatial + 2}."
             )
         op = (conv1d_transpose, conv2d_transpose, conv3d_transpose)[spatial - 1]
         return op(
@@ -585,10 +582,10 @@ def with_space_to_batch(
         )
     if not rate.shape.is_fully_defined():
         raise ValueError(
-            f"`dilation_rate.shape` must be fully defined. Received: dilation_rate={rate} with shape "
-            f"{rate.shape}"
+            f"`dilation_rate.shape` must be fully defined. Received: dilation_rate={rate} with "
+            f"shape {rate.shape}"
         )
-    num_spatial = rate.shape.dim_values[0]
+    num_spatial = int(rate.shape[0])
     first_is_channels = data_format is not None and data_format.startswith("NC")
     start = 2 if first_is_channels else 1
     given = list(range(start, start + num_spatial)) if spatial_dims is None else list(spatial_dims)
@@ -613,7 +610,10 @@ def with_space_to_batch(
         if (known_rate == 1).all():
             return op(input, num_spatial, padding)
     base = _base_paddings(
-        padding, filter_shape, num_spatial, rate if known_rate is None else known_rate,
+        padding,
+        filter_shape,
+        num_spatial,
+        rate if known_rate is None else known_rate,
         first_is_channels,
     )
     input_dims = input.shape.dim_values
@@ -640,9 +640,7 @@ def _base_paddings(
         pairs = np.array(explicit, np.int32).reshape([num_spatial + 2, 2])
         return pairs[2:] if first_is_channels else pairs[1:-1]
     if padding != "SAME":
-        raise ValueError(
-            f"`padding` must be one of 'SAME' or 'VALID'. Received: padding={padding}"
-        )
+        raise ValueError(f"`padding` must be one of 'SAME' or 'VALID'. Received: padding={padding}")
     if filter_shape is None:
         raise ValueError(
             "`filter_shape` must be specified for `padding='SAME'`. Received: "
@@ -921,5 +919,3 @@ def separable_conv2d(
             data_format=data_format,
             name=scope,
         )
-
-

@@ -1,7 +1,7 @@
 """Cross entropies: of softmax with dense or sparse labels, of sigmoid, of Poisson counts.
 
-Corresponds to TensorFlow's ``xent_op.cc`` and ``sparse_xent_op.cc``. float16 and bfloat16 are computed in float32 and
-rounded once.
+Corresponds to TensorFlow's ``xent_op.cc`` and ``sparse_xent_op.cc``. float16 and bfloat16 are
+computed in float32 and rounded once.
 """
 
 from __future__ import annotations
@@ -116,9 +116,7 @@ def _second_order(grad: Any, grad_grad: Any, logits: Any) -> Any:
     if _is_zero(grad_grad):
         return grad
     softmax_value = softmax_op(logits)
-    inner = matmul(
-        array_ops.expand_dims(grad_grad, 1), array_ops.expand_dims(softmax_value, 2)
-    )
+    inner = matmul(array_ops.expand_dims(grad_grad, 1), array_ops.expand_dims(softmax_value, 2))
     return grad + (grad_grad - array_ops.squeeze(inner, axis=[1])) * softmax_value
 
 
@@ -211,9 +209,7 @@ def softmax_cross_entropy_with_logits_v2(
             precise = _move_to_end(precise, position, rank)
             labels = _move_to_end(labels, position, rank)
         input_shape = array_ops.shape(precise)
-        cost, _ = softmax_cross_entropy(
-            _flatten_outer(precise), _flatten_outer(labels), name=scope
-        )
+        cost, _ = softmax_cross_entropy(_flatten_outer(precise), _flatten_outer(labels), name=scope)
         output_shape = array_ops.slice(input_shape, [0], [sub(rank, 1)])
         cost = array_ops.reshape(cost, output_shape)
         if shape.ndims is not None:
@@ -285,7 +281,7 @@ def sparse_softmax_cross_entropy_with_logits(
         if logits.shape.ndims is not None and logits.shape.ndims == 0:
             raise ValueError(f"`logits` cannot be a scalar. Received logits={logits}`")
         ranks = logits.shape.ndims, labels_shape.ndims
-        if None not in ranks and ranks[1] != ranks[0] - 1:  # type: ignore[operator]
+        if None not in ranks and ranks[1] != ranks[0] - 1:
             raise ValueError(
                 "`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: "
                 f"labels.shape={labels_shape} of rank {ranks[1]} and logits.shape={logits.shape} "
@@ -305,7 +301,8 @@ def sparse_softmax_cross_entropy_with_logits(
 
             checks.append(
                 check_ops.assert_equal(
-                    array_ops.shape(labels), array_ops.shape(logits)[:-1],
+                    array_ops.shape(labels),
+                    array_ops.shape(logits)[:-1],
                 )
             )
         with control_dependencies(checks):

@@ -1,7 +1,7 @@
 """Ops that combine two tensors element by element: arithmetic, comparison, logic, bits, choice.
 
-All broadcast; shapes that do not fit give ``Incompatible shapes: [2,3] vs. [4]``. Integers wrap around.
-Corresponds to TensorFlow's ``cwise_op_*.cc`` with two inputs.
+All broadcast; shapes that do not fit give ``Incompatible shapes: [2,3] vs. [4]``. Integers wrap
+around. Corresponds to TensorFlow's ``cwise_op_*.cc`` with two inputs.
 """
 
 from __future__ import annotations
@@ -228,7 +228,12 @@ def _(op: Any, grad: Any) -> Any:
     return unbroadcast(x, y, div_no_nan_op(grad, cy), grad_y)
 
 
-@register_op("Mod", "x: T, y: T -> z: T", "T: {int32, int64, half, half, bfloat16, float, double}", shape=broadcast_shape)
+@register_op(
+    "Mod",
+    "x: T, y: T -> z: T",
+    "T: {int32, int64, half, half, bfloat16, float, double}",
+    shape=broadcast_shape,
+)
 def mod_op(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
     """The remainder of a division cut towards zero; it has the sign of x."""
     try:
@@ -397,7 +402,9 @@ def _(op: Any, grad: Any) -> Any:
     return unbroadcast(x, y, xdivy_op(nonzero, y) * grad, xdivy_op(-x, square(y)) * grad)
 
 
-@register_op("Atan2", "y: T, x: T -> z: T", "T: {bfloat16, half, float, double}", shape=broadcast_shape)
+@register_op(
+    "Atan2", "y: T, x: T -> z: T", "T: {bfloat16, half, float, double}", shape=broadcast_shape
+)
 def atan2(xp: Any, y: Any, x: Any) -> Any:
     """The angle of the point (x, y), between -pi and pi."""
     try:
@@ -413,7 +420,9 @@ def _(op: Any, grad: Any) -> Any:
     return unbroadcast(y, x, x * scaled, -y * scaled)
 
 
-@register_op("NextAfter", "x1: T, x2: T -> output: T", "T: {double, float} = DT_FLOAT", shape=broadcast_shape)
+@register_op(
+    "NextAfter", "x1: T, x2: T -> output: T", "T: {double, float} = DT_FLOAT", shape=broadcast_shape
+)
 def next_after(xp: Any, x1: Any, x2: Any) -> Any:
     """The next representable number after x1 in the direction of x2."""
     try:
@@ -464,9 +473,7 @@ def _(op: Any, grad: Any) -> Any:
 
 def _gradient_of_the_chosen(x: Any, y: Any, x_is_chosen: Any, grad: Any) -> Any:
     zero = array_ops.zeros([], grad.dtype)
-    return unbroadcast(
-        x, y, select_v2(x_is_chosen, grad, zero), select_v2(x_is_chosen, zero, grad)
-    )
+    return unbroadcast(x, y, select_v2(x_is_chosen, grad, zero), select_v2(x_is_chosen, zero, grad))
 
 
 # -------------------------------------------------------------------------------------- comparison
@@ -598,7 +605,7 @@ def approximate_equal(xp: Any, x: Any, y: Any, *, tolerance: float) -> Any:
 
 approximate_equal.not_differentiable()
 
-# ------------------------------------------------------------------------------- logic, bits, choice
+# ------------------------------------------------------------------------------ logic, bits, choice
 
 
 @register_op("LogicalAnd", "x: bool, y: bool -> z: bool", shape=broadcast_shape, commutative=True)
@@ -696,9 +703,7 @@ def _select_shape(c: InferenceContext) -> TensorShape:
     return merge_shapes(shape, c.inputs[0]) if len(condition) > 1 else shape
 
 
-@register_op(
-    "Select", "condition: bool, t: T, e: T -> output: T", "T: type", shape=_select_shape
-)
+@register_op("Select", "condition: bool, t: T, e: T -> output: T", "T: type", shape=_select_shape)
 def select(xp: Any, condition: Any, t: Any, e: Any) -> Any:
     """T where the condition holds, else e; a scalar chooses everything, a vector whole rows."""
     if t.shape != e.shape:
@@ -760,7 +765,7 @@ def _(op: Any, grad: Any) -> Any:
     )
 
 
-# --------------------------------------------------------------------------------- sums of many tensors
+# ----------------------------------------------------------------------------- sums of many tensors
 
 
 def _add_n_shape(c: InferenceContext) -> TensorShape:

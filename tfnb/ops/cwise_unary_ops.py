@@ -1,12 +1,12 @@
 """Ops that map each element by itself: signs, roots, exponentials, trigonometry, rounding.
 
-Corresponds to TensorFlow's ``cwise_op_*.cc`` with one input. Special functions are in ``special_math_ops.py``.
+Corresponds to TensorFlow's ``cwise_op_*.cc`` with one input. Special functions are in
+``special_math_ops.py``.
 """
 
 from __future__ import annotations
 
 from typing import Any
-
 
 from tfnb.core import dtypes
 from tfnb.core.op_registry import register_op
@@ -78,7 +78,7 @@ def _(op: Any, grad: Any) -> Any:
     return array_ops.zeros_like(op.inputs[0])
 
 
-# --------------------------------------------------------------------------- squares, roots, inverses
+# ------------------------------------------------------------------------- squares, roots, inverses
 
 
 @register_op(
@@ -89,7 +89,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=unchanged_shape,
 )
 def square(xp: Any, x: Any) -> Any:
-    """x * x."""
+    """X * x."""
     return x * x
 
 
@@ -111,7 +111,7 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("SqrtGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
 def sqrt_grad(xp: Any, y: Any, dy: Any) -> Any:
-    """dy * 0.5 / y, where y = sqrt(x)."""
+    """Dy * 0.5 / y, where y = sqrt(x)."""
     return _half_of(dy) / xp.conj(y)
 
 
@@ -134,7 +134,7 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("RsqrtGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
 def rsqrt_grad(xp: Any, y: Any, dy: Any) -> Any:
-    """dy * -0.5 * y**3, where y = 1 / sqrt(x)."""
+    """Dy * -0.5 * y**3, where y = 1 / sqrt(x)."""
     out = xp.conj(y)
     return -_half_of(dy) * out * (out * out)
 
@@ -328,7 +328,7 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("SigmoidGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
 def sigmoid_grad(xp: Any, y: Any, dy: Any) -> Any:
-    """dy * y * (1 - y), where y = sigmoid(x)."""
+    """Dy * y * (1 - y), where y = sigmoid(x)."""
     return dy * y * (_one(y) - y)
 
 
@@ -443,7 +443,7 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("TanhGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
 def tanh_grad(xp: Any, y: Any, dy: Any) -> Any:
-    """dy * (1 - y * y), where y = tanh(x)."""
+    """Dy * (1 - y * y), where y = tanh(x)."""
     return dy * (_one(y) - y * y)
 
 
@@ -486,7 +486,7 @@ def _(op: Any, grad: Any) -> Any:
     return grad * reciprocal(1 - square(conj(op.inputs[0])))
 
 
-# --------------------------------------------------------------------------------- complex conjugate
+# -------------------------------------------------------------------------------- complex conjugate
 
 
 @register_op(

@@ -55,7 +55,10 @@ def _histogram_shape(c: InferenceContext) -> TensorShape:
 def histogram_fixed_width_op(
     xp: Any, values: Any, value_range: Any, nbins: Any, *, dtype: Any
 ) -> Any:
-    """How many values fall into each of nbins equal parts of a range; those outside into the first or last."""
+    """How many values fall into each of nbins equal parts of a range.
+
+    Those outside into the first or last.
+    """
     if value_range.shape != (2,):
         raise errors.invalid_argument(
             f"value_range should be a vector of 2 elements, but got {shape_text(value_range.shape)}"
@@ -77,7 +80,6 @@ def histogram_fixed_width_op(
     places = (values.reshape(-1).astype(np.float64) - low) / step
     places = xp.clip(places, 0, bins - 1).astype(np.int64)
     return xp.bincount(places, minlength=bins).astype(dtype.as_numpy_dtype)
-
 
 
 def _bincount_shape(c: InferenceContext) -> TensorShape:
@@ -131,7 +133,6 @@ def bincount_op(xp: Any, arr: Any, size: Any, weights: Any) -> Any:
     return _counted(xp, arr.reshape(-1), count, flat_weights, weights.dtype, False)
 
 
-
 def _dense_bincount_shape(c: InferenceContext) -> TensorShape:
     dims = c.inputs[0].dim_values
     if dims is not None and len(dims) > 2:
@@ -160,13 +161,9 @@ def _dense_bincount_shape(c: InferenceContext) -> TensorShape:
 def dense_bincount(xp: Any, x: Any, size: Any, weights: Any, *, binary_output: bool) -> Any:
     """How often each number below size occurs, per row."""
     if x.ndim > 2:
-        raise errors.invalid_argument(
-            f"Shape must be at most rank 2 but is rank {x.ndim}"
-        )
+        raise errors.invalid_argument(f"Shape must be at most rank 2 but is rank {x.ndim}")
     if size.ndim:
-        raise errors.invalid_argument(
-            f"Shape must be rank 0 but is rank {size.ndim}"
-        )
+        raise errors.invalid_argument(f"Shape must be rank 0 but is rank {size.ndim}")
     if weights.size and weights.shape != x.shape:
         raise errors.invalid_argument(
             "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it "
@@ -180,13 +177,10 @@ def dense_bincount(xp: Any, x: Any, size: Any, weights: Any, *, binary_output: b
         flat = weights.reshape(-1) if weights.size else None
         return _counted(xp, x.reshape(-1), count, flat, weights.dtype, binary_output)
     rows = [
-        _counted(
-            xp, row, count, weights[i] if weights.size else None, weights.dtype, binary_output
-        )
+        _counted(xp, row, count, weights[i] if weights.size else None, weights.dtype, binary_output)
         for i, row in enumerate(x)
     ]
     return xp.stack(rows) if rows else xp.zeros((0, count), weights.dtype)
-
 
 
 @register_op(
@@ -279,5 +273,3 @@ def bincount(
         if weights is None:
             weights = convert_to_tensor(np.zeros(0, dtypes.as_dtype(dtype).as_numpy_dtype))
         return dense_bincount(arr, size, weights)
-
-

@@ -1,8 +1,8 @@
 """The arithmetic that users write: ``tf.add`` and kin, and the operators of tensors.
 
-The ops themselves live in the ``cwise_*``, ``reduction``, ``matmul``, ``cast`` and ``sequence`` files; their public
-functions are gathered here too, so that ``math_ops.cast`` or ``math_ops.range`` can be written where an op is built
-from others.
+The ops themselves live in the ``cwise_*``, ``reduction``, ``matmul``, ``cast`` and ``sequence``
+files; their public functions are gathered here too, so that ``math_ops.cast`` or ``math_ops.range``
+can be written where an op is built from others.
 """
 
 from __future__ import annotations
@@ -96,16 +96,17 @@ range = range_
 
 EXPORTS = {
     "tf": [
-        "abs", "accumulate_n", "acos", "add", "add_n", "ceil", "div", "div_no_nan", "divide", "equal",
-        "exp", "floor", "floordiv", "log_sigmoid", "logical_not", "logical_xor", "multiply",
-        "not_equal", "pow", "round", "rsqrt", "scalar_mul", "sigmoid", "sign", "sqrt", "subtract",
-        "tensordot", "trace", "truediv",
+        "abs", "accumulate_n", "acos", "add", "add_n", "ceil", "div", "div_no_nan", "divide",
+        "equal", "exp", "floor", "floordiv", "log_sigmoid", "logical_not", "logical_xor",
+        "multiply", "not_equal", "pow", "round", "rsqrt", "scalar_mul", "sigmoid", "sign", "sqrt",
+        "subtract", "tensordot", "trace", "truediv",
     ],
     "math": [
         "abs", "accumulate_n", "acos", "add", "add_n", "ceil", "divide", "divide_no_nan:div_no_nan",
-        "equal", "exp", "floor", "floordiv", "log_sigmoid", "logical_not", "logical_xor", "multiply",
-        "multiply_no_nan", "not_equal", "polyval", "pow", "reciprocal_no_nan", "round", "rsqrt",
-        "scalar_mul", "sigmoid", "sign", "sqrt", "subtract", "truediv", "xdivy", "xlog1py", "xlogy",
+        "equal", "exp", "floor", "floordiv", "log_sigmoid", "logical_not", "logical_xor",
+        "multiply", "multiply_no_nan", "not_equal", "polyval", "pow", "reciprocal_no_nan", "round",
+        "rsqrt", "scalar_mul", "sigmoid", "sign", "sqrt", "subtract", "truediv", "xdivy",
+        "xlog1py", "xlogy",
     ],
     "nn": ["sigmoid"],
     "linalg": ["tensordot", "trace"],
@@ -285,7 +286,7 @@ def xlog1py(x: Any, y: Any, name: str | None = None) -> Any:
         return xlog1py_op(x, y)
 
 
-# --------------------------------------------------------------------------------- one tensor at a time
+# ----------------------------------------------------------------------------- one tensor at a time
 
 
 def abs(x: Any, name: str | None = None) -> Any:
@@ -486,8 +487,7 @@ def _contraction_axes(a: Any, axes: Any) -> tuple[Any, Any]:
             axes_a, axes_b = [axes_a], [axes_b]
         if len(axes_a) != len(axes_b):
             raise ValueError(
-                "Different number of contraction axes `a` and `b`, "
-                f"{len(axes_a)} != {len(axes_b)}."
+                f"Different number of contraction axes `a` and `b`, {len(axes_a)} != {len(axes_b)}."
             )
         return axes_a, axes_b
     axes = convert_to_tensor(axes, name="axes", dtype=dtypes.int32)
@@ -498,6 +498,8 @@ def _as_matrix(a: Any, axes: Any, *, axes_first: bool) -> tuple[Any, Any, Any]:
     """`a` as a matrix: contracted axes on one side, free ones on the other; the free dimensions."""
     dims = a.shape.dim_values
     static = None
+    free: Any
+    shape: Any
     if dims is not None and isinstance(axes, (list, tuple)):
         axes = [int(i) % len(dims) if i < 0 else int(i) for i in axes]
         free = [i for i in builtins.range(len(dims)) if i not in axes]
@@ -556,7 +558,7 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
         return value
 
 
-# ------------------------------------------------------------------------------ operators of tensors
+# ----------------------------------------------------------------------------- operators of tensors
 
 
 def _add(x: Any, y: Any, name: str | None = None) -> Any:

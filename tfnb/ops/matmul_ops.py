@@ -1,7 +1,7 @@
 """Matrix products: MatMul, the batched ones, the product of mostly-zero matrices.
 
-float16 and bfloat16 are multiplied in float32 and rounded once. Small integers are multiplied in float64, where
-every partial sum is exact, because NumPy's integer product does not use BLAS.
+float16 and bfloat16 are multiplied in float32 and rounded once. Small integers are multiplied in
+float64, where every partial sum is exact, because NumPy's integer product does not use BLAS.
 Corresponds to TensorFlow's ``matmul_op*.cc``, ``batch_matmul_op*.cc`` and ``sparse_matmul_op.cc``.
 """
 
@@ -219,9 +219,9 @@ def _sum_batches(op: Any, grad_x: Any, grad_y: Any) -> tuple[Any, Any]:
     """Gradients summed over the batch axes along which an input was repeated."""
     x, y = op.inputs
     dims_x, dims_y = x.shape.dim_values, y.shape.dim_values
-    if dims_x is not None and dims_y is not None and None not in dims_x + dims_y:
-        if dims_x[:-2] == dims_y[:-2]:
-            return grad_x, grad_y
+    known = dims_x is not None and dims_y is not None and None not in dims_x + dims_y
+    if known and dims_x[:-2] == dims_y[:-2]:
+        return grad_x, grad_y
     shape_x, shape_y = array_ops.shape(x), array_ops.shape(y)
     axes_x, axes_y = array_ops.broadcast_gradient_args(shape_x[:-2], shape_y[:-2])
     return (
@@ -257,9 +257,7 @@ def _(op: Any, grad: Any) -> Any:
     *_BATCH_ATTRS,
     shape=_broadcast_batch_shape,
 )
-def batch_mat_mul_v3(
-    xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, Tout: Any
-) -> Any:
+def batch_mat_mul_v3(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, Tout: Any) -> Any:
     """Matrix products in the dtype of the output."""
     wide = Tout.as_numpy_dtype
     return _batch_product(xp, x.astype(wide), y.astype(wide), adj_x, adj_y, broadcasts=True)
@@ -276,7 +274,7 @@ def _(op: Any, grad: Any) -> Any:
     return _sum_batches(op, *_batch_gradients(product, op, grad))
 
 
-# ------------------------------------------------------------------------------- mostly-zero matrices
+# ----------------------------------------------------------------------------- mostly-zero matrices
 
 
 @register_op(

@@ -1,7 +1,8 @@
-"""Functions of neural networks built from other ops: moments, batch normalization, dropout, and kin.
+"""Functions of neural networks built from other ops: moments, batch normalization, dropout.
 
-What the ``nn`` namespace has beyond these is in ``activation_ops``, ``convolution``, ``pooling``, ``softmax_ops``,
-``cross_entropy_ops``, ``normalization_ops`` and ``top_k_ops``; the functions most used elsewhere are gathered here.
+What the ``nn`` namespace has beyond these is in ``activation_ops``, ``convolution``, ``pooling``,
+``softmax_ops``, ``cross_entropy_ops``, ``normalization_ops`` and ``top_k_ops``; the functions most
+used elsewhere are gathered here.
 """
 
 from __future__ import annotations
@@ -240,7 +241,8 @@ def fused_batch_norm(
     if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
         raise ValueError(
             "Both `mean` and `variance` must be a 1D tensor when `is_training` is False or "
-            f"`exponential_avg_factor` != 1.0. Received: `mean` {mean!r} and `variance` {variance!r}"
+            f"`exponential_avg_factor` != 1.0. Received: `mean` {mean!r} and `variance` "
+            f"{variance!r}"
         )
     x = convert_to_tensor(x, name="input")
     scale = convert_to_tensor(scale, name="scale")

@@ -1,6 +1,7 @@
 """Batch normalization, local response normalization, L2 loss.
 
-Corresponds to TensorFlow's ``fused_batch_norm_op.cc``, ``batch_norm_op.cc``, ``lrn_op.cc`` and ``l2loss_op.cc``.
+Corresponds to TensorFlow's ``fused_batch_norm_op.cc``, ``batch_norm_op.cc``, ``lrn_op.cc`` and
+``l2loss_op.cc``.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ EXPORTS = {
 # ------------------------------------------------------------------------------------------ L2 loss
 
 
-@register_op("L2Loss", "t: T -> output: T", "T: {half, bfloat16, float, double}", shape=scalar_shape)
+@register_op(
+    "L2Loss", "t: T -> output: T", "T: {half, bfloat16, float, double}", shape=scalar_shape
+)
 def l2_loss(xp: Any, t: Any) -> Any:
     """sum(t**2) / 2."""
     wide = t.astype(np.float32) if t.dtype.itemsize == 2 else t
@@ -96,9 +99,7 @@ def _check_norm_inputs(
 ) -> int:
     rank = 5 if data_format in ("NDHWC", "NCDHW") else 4
     if x.ndim not in (4, 5):
-        raise errors.invalid_argument(
-            f"input must be 4 or 5-dimensional{shape_text(x.shape)}"
-        )
+        raise errors.invalid_argument(f"input must be 4 or 5-dimensional{shape_text(x.shape)}")
     axis = _channel_axis(data_format, rank)
     channels = x.shape[axis]
     for name, vector in (("scale", scale), ("offset", offset)):
@@ -203,7 +204,16 @@ def fused_batch_norm_op(
 ) -> Any:
     """(x - mean) / sqrt(variance + epsilon) * scale + offset per channel, and the statistics."""
     return _batch_norm(
-        xp, x, scale, offset, mean, variance, epsilon, exponential_avg_factor, data_format, is_training
+        xp,
+        x,
+        scale,
+        offset,
+        mean,
+        variance,
+        epsilon,
+        exponential_avg_factor,
+        data_format,
+        is_training,
     )
 
 
@@ -235,7 +245,16 @@ def fused_batch_norm_v2(
 ) -> Any:
     """FusedBatchNorm whose statistics have a type of their own."""
     return _batch_norm(
-        xp, x, scale, offset, mean, variance, epsilon, exponential_avg_factor, data_format, is_training
+        xp,
+        x,
+        scale,
+        offset,
+        mean,
+        variance,
+        epsilon,
+        exponential_avg_factor,
+        data_format,
+        is_training,
     )
 
 
@@ -271,7 +290,16 @@ def fused_batch_norm_v3(
 ) -> Any:
     """FusedBatchNorm with one more output, which only cuDNN fills."""
     results = _batch_norm(
-        xp, x, scale, offset, mean, variance, epsilon, exponential_avg_factor, data_format, is_training
+        xp,
+        x,
+        scale,
+        offset,
+        mean,
+        variance,
+        epsilon,
+        exponential_avg_factor,
+        data_format,
+        is_training,
     )
     return (*results, xp.zeros((), scale.dtype))
 
@@ -387,7 +415,15 @@ def fused_batch_norm_grad(
 ) -> Any:
     """Gradients of FusedBatchNorm with respect to x, scale and offset."""
     return _batch_norm_grad(
-        xp, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training
+        xp,
+        y_backprop,
+        x,
+        scale,
+        reserve_space_1,
+        reserve_space_2,
+        epsilon,
+        data_format,
+        is_training,
     )
 
 
@@ -415,7 +451,15 @@ def fused_batch_norm_grad_v2(
 ) -> Any:
     """Gradients of FusedBatchNormV2 with respect to x, scale and offset."""
     return _batch_norm_grad(
-        xp, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training
+        xp,
+        y_backprop,
+        x,
+        scale,
+        reserve_space_1,
+        reserve_space_2,
+        epsilon,
+        data_format,
+        is_training,
     )
 
 
@@ -445,7 +489,15 @@ def fused_batch_norm_grad_v3(
 ) -> Any:
     """Gradients of FusedBatchNormV3 with respect to x, scale and offset."""
     return _batch_norm_grad(
-        xp, y_backprop, x, scale, reserve_space_1, reserve_space_2, epsilon, data_format, is_training
+        xp,
+        y_backprop,
+        x,
+        scale,
+        reserve_space_1,
+        reserve_space_2,
+        epsilon,
+        data_format,
+        is_training,
     )
 
 
@@ -577,9 +629,7 @@ def _lrn_shape(c: InferenceContext) -> TensorShape:
 
 
 @register_op("LRN", "input: T -> output: T", *_LRN_ATTRS, shape=_lrn_shape)
-def lrn(
-    xp: Any, x: Any, *, depth_radius: int, bias: float, alpha: float, beta: float
-) -> Any:
+def lrn(xp: Any, x: Any, *, depth_radius: int, bias: float, alpha: float, beta: float) -> Any:
     """X / (bias + alpha * sum of squares of the neighbouring channels)**beta."""
     if x.ndim != 4:
         raise errors.invalid_argument("in must be 4-dimensional")
@@ -602,9 +652,7 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def _lrn_grad_shape(c: InferenceContext) -> TensorShape:
-    return merge_shapes(
-        c.with_rank(0, 4), merge_shapes(c.with_rank(1, 4), c.with_rank(2, 4))
-    )
+    return merge_shapes(c.with_rank(0, 4), merge_shapes(c.with_rank(1, 4), c.with_rank(2, 4)))
 
 
 @register_op(
@@ -639,5 +687,3 @@ def lrn_grad(
     shared = _window_sum(xp, grads * output / norm, depth_radius)
     result = grads * norm ** np.float32(-beta) - np.float32(2 * alpha * beta) * image * shared
     return result.astype(input_grads.dtype, copy=False)
-
-

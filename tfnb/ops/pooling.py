@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +19,9 @@ from tfnb.ops.pooling_ops import (
     max_pool_with_argmax_op,
 )
 from tfnb.ops.renamed_arguments import renamed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 EXPORTS = {
     "nn": [
@@ -211,9 +213,7 @@ def avg_pool3d(
     name: str | None = None,
 ) -> Any:
     """The mean of every window of a volume."""
-    return _pool3d(
-        avg_pool3d_op, "AvgPool3D", input, ksize, strides, padding, data_format, name
-    )
+    return _pool3d(avg_pool3d_op, "AvgPool3D", input, ksize, strides, padding, data_format, name)
 
 
 def max_pool3d(
@@ -225,9 +225,7 @@ def max_pool3d(
     name: str | None = None,
 ) -> Any:
     """The largest element of every window of a volume."""
-    return _pool3d(
-        max_pool3d_op, "MaxPool3D", input, ksize, strides, padding, data_format, name
-    )
+    return _pool3d(max_pool3d_op, "MaxPool3D", input, ksize, strides, padding, data_format, name)
 
 
 def _spatial_rank(input: Any, data_format: str | None) -> int:
@@ -348,7 +346,7 @@ def pool(
         rates = np.array([1] * spatial if dilation_rate is None else dilation_rate, np.int32)
         steps = np.array([1] * spatial if strides is None else strides, np.int32)
         _check_pool(rates, steps, window_shape, padding)
-        ops = {
+        ops: dict[tuple[str, int], Callable[..., Any]] = {
             ("MAX", 1): max_pool,
             ("MAX", 2): max_pool,
             ("MAX", 3): max_pool3d,
@@ -358,7 +356,7 @@ def pool(
         }
         if (pooling_type, spatial) not in ops:
             raise ValueError(f"{spatial}-D {pooling_type} pooling is not supported.")
-        pool_op: Callable[..., Any] = ops[pooling_type, spatial]
+        pool_op = ops[pooling_type, spatial]
         last = data_format is None or not data_format.startswith("NC")
         sizes = [1, *window_shape, 1] if last else [1, 1, *window_shape]
         all_steps = [1, *steps.tolist(), 1] if last else [1, 1, *steps.tolist()]

@@ -1,19 +1,22 @@
 """How pooling is computed, for any number of spatial dimensions, channels last.
 
-A window's reduction is done one dimension after the other, each as a handful of whole-array operations on strided slices.
-Where the winner's place matters (gradients, argmax) elements are compared in row-major order and the first of equal ones
-wins. Padding counts for nothing: it holds the lowest number for maxima, and is left out of the count for means.
+A window's reduction is done one dimension after the other, each as a handful of whole-array
+operations on strided slices. Where the winner's place matters (gradients, argmax) elements are
+compared in row-major order and the first of equal ones wins. Padding counts for nothing: it holds
+the lowest number for maxima, and is left out of the count for means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.ops.windows import Window, pad_spatial, unpad_spatial
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 
 def lowest(dtype: Any) -> Any:
@@ -51,7 +54,10 @@ def max_pool_depth(x: Any, size: int) -> Any:
 
 
 def winners(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
-    """Per output, the number of the window's element that is the largest; the first of equal ones."""
+    """Per output, the number of the window's element that is the largest.
+
+    The first of equal ones.
+    """
     padded = pad_spatial(xp, x, windows, 1, lowest(x.dtype))
     best: Any = None
     place: Any = None
@@ -131,9 +137,7 @@ def avg_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
     return (total / counts(xp, windows, wide.dtype)).astype(dtype, copy=False)
 
 
-def avg_pool_grad(
-    xp: Any, grad: Any, windows: Sequence[Window], input_shape: Sequence[int]
-) -> Any:
+def avg_pool_grad(xp: Any, grad: Any, windows: Sequence[Window], input_shape: Sequence[int]) -> Any:
     """Every output's gradient shared among the cells of its window."""
     dtype = grad.dtype
     wide = grad.astype(np.float32) if dtype.itemsize == 2 else grad

@@ -1,13 +1,12 @@
 """Max and average pooling in two and three dimensions, and their gradients: the ops.
 
-The computing is in ``pooling_kernels.py``, the functions that users call in ``pooling.py``. Corresponds to TensorFlow's
-``maxpooling_op.cc``, ``avgpooling_op.cc`` and ``pooling_ops_3d.cc``.
+The computing is in ``pooling_kernels.py``, the functions that users call in ``pooling.py``.
+Corresponds to TensorFlow's ``maxpooling_op.cc``, ``avgpooling_op.cc`` and ``pooling_ops_3d.cc``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +31,9 @@ from tfnb.ops.windows import (
     window,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 # ------------------------------------------------------------------------------------------- shapes
 
 
@@ -48,13 +50,13 @@ def _pool_shape(
                 f"{what} requires the {name} attribute to contain {rank} values, but got: "
                 f"{len(values)}"
             )
-    for size in ksize:
-        if size <= 0:
-            raise ValueError(f"Sliding window ksize must be positive. The specified or inferred ksize is: {list(ksize)}")
     check_explicit(c, rank, padding, data_format)
     pairs = explicit_pairs(c.attrs.get("explicit_paddings", ()), rank)
     out = list(dims)
     for axis in range(1, rank):
+        if ksize[axis] < 0:  # the kernel refuses it
+            out[axis] = None
+            continue
         out[axis] = output_dim(dims[axis], ksize[axis], strides[axis], 1, padding, pairs[axis])
     return TensorShape(out)
 
@@ -72,7 +74,11 @@ def _input_pool_shape(c: InferenceContext, first: int = 1) -> TensorShape:
 
 
 def _input_pool_shape_of_gradient(c: InferenceContext) -> TensorShape:
-    return merge_shapes(_input_pool_shape(c, 3), c.inputs[1]) if c.constant_value(3) is not None else UNKNOWN_SHAPE
+    return (
+        merge_shapes(_input_pool_shape(c, 3), c.inputs[1])
+        if c.constant_value(3) is not None
+        else UNKNOWN_SHAPE
+    )
 
 
 def _first_with_rank(rank: int) -> Any:
@@ -139,12 +145,11 @@ def _max_pool(
     return kernels.max_pool(xp, x, _windows(x.shape, ksize, strides, padding, explicit))
 
 
-def _check_depth_pool(
-    shape: Sequence[int], ksize: Sequence[int], strides: Sequence[int]
-) -> None:
+def _check_depth_pool(shape: Sequence[int], ksize: Sequence[int], strides: Sequence[int]) -> None:
     if any(size != 1 for size in ksize[1:-1]):
         raise errors.unimplemented(
-            "MaxPooling supports exactly one of pooling across depth or pooling across width/height."
+            "MaxPooling supports exactly one of pooling across depth or pooling across "
+            "width/height."
         )
     if shape[-1] % ksize[-1]:
         raise errors.unimplemented(
@@ -178,14 +183,11 @@ def _max_pool_grad(
     return kernels.spread_to_winners(xp, grad, place, windows, x.shape)
 
 
-def _check_output(
-    value: Any, windows: Sequence[Window], shape: Sequence[int], name: str
-) -> None:
+def _check_output(value: Any, windows: Sequence[Window], shape: Sequence[int], name: str) -> None:
     expected = (shape[0], *(w.output for w in windows), shape[-1])
     if value.shape != expected:
         raise errors.invalid_argument(
-            f"Expected {name} shape to be {shape_text(expected)}, but got "
-            f"{shape_text(value.shape)}"
+            f"Expected {name} shape to be {shape_text(expected)}, but got {shape_text(value.shape)}"
         )
 
 
@@ -215,7 +217,7 @@ def _max_pool_grad_grad(
     return kernels.take_from_winners(xp, grad, place, windows)
 
 
-# ------------------------------------------------------------------------------------------ max, 2-D
+# ----------------------------------------------------------------------------------------- max, 2-D
 
 _MAX_TYPES = (
     "T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = DT_FLOAT"
@@ -370,9 +372,7 @@ def _(op: Any, grad: Any) -> Any:
     _PADDING,
     _FORMAT,
     "T: realnumbertype",
-    shape=lambda c: merge_shapes(
-        _attr_pool_shape(4, "MaxPoolGradGrad")(c), c.with_rank(1, 4)
-    ),
+    shape=lambda c: merge_shapes(_attr_pool_shape(4, "MaxPoolGradGrad")(c), c.with_rank(1, 4)),
 )
 def max_pool_grad_grad(
     xp: Any,
@@ -551,7 +551,7 @@ def max_pool_grad_grad_with_argmax(
     return grad.reshape(-1)[positions].reshape(argmax.shape)
 
 
-# -------------------------------------------------------------------------------------- average, 2-D
+# ------------------------------------------------------------------------------------- average, 2-D
 
 _FLOATS = "T: {half, bfloat16, float, double}"
 

@@ -1,7 +1,8 @@
 """Reductions: sums, means, products, extremes, any and all, argmax.
 
-Axes are an input, so they may be computed; negative ones count from the end. float16 and bfloat16 are summed in
-float32 and rounded once. Corresponds to TensorFlow's ``reduction_ops*.cc`` and ``argmax_op.cc``.
+Axes are an input, so they may be computed; negative ones count from the end. float16 and bfloat16
+are summed in float32 and rounded once. Corresponds to TensorFlow's ``reduction_ops*.cc`` and
+``argmax_op.cc``.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _KEEP = "keep_dims: bool = false"
 _AXIS_TYPE = "Tidx: {int32, int64} = DT_INT32"
 
 
-# ----------------------------------------------------------------------------------- shapes and axes
+# ---------------------------------------------------------------------------------- shapes and axes
 
 
 def _reduction_shape(c: InferenceContext) -> TensorShape:
@@ -79,10 +80,7 @@ def _reduction_shape(c: InferenceContext) -> TensorShape:
 def _axes(x: Any, indices: Any) -> tuple[int, ...]:
     """The axes to reduce as non-negative numbers."""
     rank = x.ndim
-    if indices.ndim == 0:
-        axes = (int(indices),)
-    else:
-        axes = tuple(indices.reshape(-1).tolist())
+    axes = (int(indices),) if indices.ndim == 0 else tuple(indices.reshape(-1).tolist())
     for axis in axes:
         if not -rank <= axis < rank:
             raise errors.invalid_argument(
@@ -167,9 +165,7 @@ def _(op: Any, grad: Any) -> Any:
     else:
         count_in = reduce_prod(array_ops.shape(x))
         count_out = reduce_prod(array_ops.shape(y))
-        factor = cast(
-            floor_div(count_in, maximum(count_out, 1)), spread.dtype
-        )
+        factor = cast(floor_div(count_in, maximum(count_out, 1)), spread.dtype)
     return spread / factor, None
 
 
@@ -222,7 +218,8 @@ def prod_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
 
 @prod_op.gradient
 def _(op: Any, grad: Any) -> Any:
-    # The product of all the others: cumulative products from both sides, of the reduced axes made one.
+    # The product of all the others: cumulative products from both sides, of the reduced axes made
+    # one.
     x = op.inputs[0]
     input_shape = array_ops.shape(x)
     axes = array_ops.reshape(op.inputs[1], [-1])
@@ -256,7 +253,10 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("reduction_indices",),
 )
 def max_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
-    """The largest element over some axes; NaN if one is; the lowest number of the type of nothing."""
+    """The largest element over some axes; NaN if one is.
+
+    The lowest number of the type of nothing.
+    """
     axes = _axes(x, reduction_indices)
     if not axes:
         return x
@@ -280,7 +280,10 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("reduction_indices",),
 )
 def min_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
-    """The smallest element over some axes; NaN if one is; the highest number of the type of nothing."""
+    """The smallest element over some axes; NaN if one is.
+
+    The highest number of the type of nothing.
+    """
     axes = _axes(x, reduction_indices)
     if not axes:
         return x
@@ -318,7 +321,7 @@ def _gradient_of_extremes(op: Any, grad: Any) -> Any:
     return chosen / count * grad, None
 
 
-# --------------------------------------------------------------------------------------- all and any
+# -------------------------------------------------------------------------------------- all and any
 
 
 @register_op(
@@ -365,7 +368,10 @@ def _arg_shape(c: InferenceContext) -> TensorShape:
         return TensorShape([None] * (rank - 1))
     axis = int(dimension)
     if not -rank <= axis < rank:
-        raise ValueError(f"Dimension ({axis}) must be in the range [{-rank}, {rank}), where {rank} is the number of dimensions in the input.")
+        raise ValueError(
+            f"Dimension ({axis}) must be in the range [{-rank}, {rank}), where {rank} is the "
+            "number of dimensions in the input."
+        )
     axis %= rank
     return TensorShape(dims[:axis] + dims[axis + 1 :])
 
@@ -417,7 +423,7 @@ def _arg_axis(x: Any, dimension: Any) -> int:
         raise errors.invalid_argument(
             f"dim must be a scalar, but received tensor of shape: {list(dimension.shape)}"
         )
-    axis, rank = int(dimension), x.ndim
+    axis, rank = int(dimension), int(x.ndim)
     if not -rank <= axis < rank:
         raise errors.invalid_argument(
             f"Expected dimension in the range [{-rank}, {rank}), but got {axis}"

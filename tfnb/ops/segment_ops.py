@@ -1,7 +1,8 @@
 """Reductions over segments: rows whose ids are equal are summed, averaged, multiplied, or compared.
 
-Sorted segments (``SegmentSum``) are runs of rows; unsorted ones take ids in any order and drop negative ones; sparse
-ones first pick rows by ``indices``. Corresponds to TensorFlow's ``segment_reduction_ops*.cc``.
+Sorted segments (``SegmentSum``) are runs of rows; unsorted ones take ids in any order and drop
+negative ones; sparse ones first pick rows by ``indices``. Corresponds to TensorFlow's
+``segment_reduction_ops*.cc``.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def _widened(x: Any) -> Any:
     return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
 
 
-# ----------------------------------------------------------------------------------- sorted segments
+# ---------------------------------------------------------------------------------- sorted segments
 
 _SORTED = ("T: numbertype", "Tindices: {int32, int64}")
 _SORTED_REAL = ("T: realnumbertype", "Tindices: {int32, int64}")
@@ -75,7 +76,10 @@ def _runs(xp: Any, segment_ids: Any) -> tuple[Any, Any]:
 def _reduce_runs(
     xp: Any, function: Any, data: Any, segment_ids: Any, empty: Any, rows: int | None = None
 ) -> tuple[Any, Any, Any]:
-    """(one row per id up to the last, starts of the runs, their ids); ids that do not come get `empty`."""
+    """(one row per id up to the last, starts of the runs, their ids).
+
+    Ids that do not come get `empty`.
+    """
     starts, ids = _runs(xp, segment_ids)
     if rows is None:
         rows = int(ids[-1]) + 1 if ids.size else 0
@@ -187,7 +191,10 @@ def _(op: Any, grad: Any) -> Any:
 def _gradient_of_product(
     data: Any, output: Any, grad: Any, *, total: Any, product: Any, spread: Any, spread_grad: Any
 ) -> Any:
-    """The product of all the others: the product over an element; one zero and many zeros are cases apart."""
+    """The product of all the others: the product over an element.
+
+    One zero and many zeros are cases apart.
+    """
     is_zero = equal(data, cast(0, data.dtype))
     zeros_found = total(cast(is_zero, dtypes.int32))
     # Two zeros in a segment leave nothing.
@@ -236,7 +243,7 @@ def _gradient_of_extremes(op: Any, grad: Any) -> Any:
     return array_ops.where_v2(chosen, spread, array_ops.zeros_like(data)), None
 
 
-# --------------------------------------------------------------------------------- unsorted segments
+# -------------------------------------------------------------------------------- unsorted segments
 
 
 def _unsorted_shape(c: InferenceContext) -> TensorShape:
@@ -244,7 +251,9 @@ def _unsorted_shape(c: InferenceContext) -> TensorShape:
     value = c.constant_value(2)
     rows = None if value is None else int(value)
     if rows is not None and rows < 0:
-        raise ValueError(f"Dimension size, given by scalar input 2, must be non-negative but is {rows}")
+        raise ValueError(
+            f"Dimension size, given by scalar input 2, must be non-negative but is {rows}"
+        )
     data, ids = c.inputs[0].dim_values, c.inputs[1].dim_values
     if ids is None or data is None:
         return UNKNOWN_SHAPE
@@ -273,9 +282,7 @@ def _unsorted(
         )
     rows = int(num_segments)
     if rows < 0:
-        raise errors.invalid_argument(
-            f"Input num_segments == {rows} must not be negative."
-        )
+        raise errors.invalid_argument(f"Input num_segments == {rows} must not be negative.")
     ids = segment_ids.reshape(-1)
     wide = _widened(data)
     values = wide.reshape(ids.size, *data.shape[rank:])
@@ -446,7 +453,7 @@ def unsorted_segment_sqrt_n(
         return unsorted_segment_sum(data, segment_ids, num_segments) / sqrt_op(sizes)
 
 
-# ----------------------------------------------------------------------------------- sparse segments
+# ---------------------------------------------------------------------------------- sparse segments
 
 
 def _sparse_shape(c: InferenceContext) -> TensorShape:
@@ -591,7 +598,13 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @register_op(
-    "SparseSegmentSqrtN", _SPARSE, _SPARSE_FLOAT, _TIDX, _TIDS, _SPARSE_GRADIENT, shape=_sparse_shape
+    "SparseSegmentSqrtN",
+    _SPARSE,
+    _SPARSE_FLOAT,
+    _TIDX,
+    _TIDS,
+    _SPARSE_GRADIENT,
+    shape=_sparse_shape,
 )
 def sparse_segment_sqrt_n_op(xp: Any, data: Any, indices: Any, segment_ids: Any) -> Any:
     """The sum of the picked rows of each segment over the square root of their number."""

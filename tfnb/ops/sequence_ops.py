@@ -66,13 +66,9 @@ def range_op(xp: Any, start: Any, limit: Any, delta: Any) -> Any:
     if delta == 0:
         raise errors.invalid_argument(f"Requires delta != 0: {delta}")
     if delta > 0 and start > limit:
-        raise errors.invalid_argument(
-            f"Requires start <= limit when delta > 0: {start}/{limit}"
-        )
+        raise errors.invalid_argument(f"Requires start <= limit when delta > 0: {start}/{limit}")
     if delta < 0 and start < limit:
-        raise errors.invalid_argument(
-            f"Requires start >= limit when delta < 0: {start}/{limit}"
-        )
+        raise errors.invalid_argument(f"Requires start >= limit when delta < 0: {start}/{limit}")
     size = _range_size(start, limit, delta)
     steps = np.arange(size)
     kind = start.dtype.kind
@@ -228,8 +224,10 @@ _CUMULATIVE = ("exclusive: bool = false", "reverse: bool = false")
 
 def _cumulative_axis(x: Any, axis: Any) -> int:
     if axis.size != 1:
-        raise errors.invalid_argument("ScanOp: axis must be a scalar, not " + shape_text(axis.shape))
-    number, rank = int(axis.reshape(-1)[0] if axis.ndim else axis), x.ndim
+        raise errors.invalid_argument(
+            "ScanOp: axis must be a scalar, not " + shape_text(axis.shape)
+        )
+    number, rank = int(axis.reshape(-1)[0] if axis.ndim else axis), int(x.ndim)
     if not -rank <= number < rank:
         raise errors.invalid_argument(
             f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {number}"
@@ -237,9 +235,7 @@ def _cumulative_axis(x: Any, axis: Any) -> int:
     return number % rank
 
 
-def _scan(
-    xp: Any, step: Any, x: Any, axis: Any, exclusive: bool, reverse: bool, start: Any
-) -> Any:
+def _scan(xp: Any, step: Any, x: Any, axis: Any, exclusive: bool, reverse: bool, start: Any) -> Any:
     number = _cumulative_axis(x, axis)
     values = xp.flip(x, number) if reverse else x
     if values.dtype.itemsize == 2 and values.dtype.kind not in "iu":
@@ -314,9 +310,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=unchanged_shape,
     host_memory=("axis",),
 )
-def cumulative_logsumexp_op(
-    xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool
-) -> Any:
+def cumulative_logsumexp_op(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool) -> Any:
     """log(sum(exp)) of everything up to each element along an axis."""
 
     def step(values: Any, number: int) -> Any:
@@ -392,9 +386,7 @@ def cross(xp: Any, a: Any, b: Any) -> Any:
     if a.ndim < 1:
         raise errors.invalid_argument(f"Input must be at least 1D{shape_text(a.shape)}")
     if a.shape[-1] != 3:
-        raise errors.failed_precondition(
-            "Cross-products are only defined for 3-element vectors."
-        )
+        raise errors.failed_precondition("Cross-products are only defined for 3-element vectors.")
     a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
     b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
     parts = (a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0)
@@ -405,5 +397,3 @@ def cross(xp: Any, a: Any, b: Any) -> Any:
 def _(op: Any, grad: Any) -> Any:
     u, v = op.inputs
     return cross(v, grad), cross(grad, u)
-
-

@@ -6,14 +6,12 @@ computed in float32 and rounded once.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import InferenceContext
-from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import shape_text
@@ -22,6 +20,10 @@ from tfnb.ops.cwise_unary_ops import exp_op
 from tfnb.ops.reduction_ops import reduce_sum
 from tfnb.ops.renamed_arguments import renamed
 from tfnb.ops.sequence_ops import range_
+
+if TYPE_CHECKING:
+    from tfnb.core.shape_inference import InferenceContext
+    from tfnb.core.tensor_shape import TensorShape
 
 EXPORTS = {"nn": ["log_softmax", "softmax"], "math": ["log_softmax", "softmax"]}
 
@@ -33,6 +35,7 @@ def _rank_one_or_more(c: InferenceContext) -> TensorShape:
 
 
 def widened(x: Any) -> Any:
+    """`x` in the dtype it is computed in: float32 for the two-byte floats."""
     return x.astype(np.float32) if x.dtype.itemsize == 2 else x
 
 
@@ -93,11 +96,13 @@ def _along(op: Any, logits: Any, axis: int, name: str | None) -> Any:
         return op(logits, name=name)
     if rank is not None and not -rank <= axis < rank:
         raise errors.InvalidArgumentError(
-            None, None, f"`axis` must be in [{-rank}, {rank}) where {rank} is the number of "
+            None,
+            None,
+            f"`axis` must be in [{-rank}, {rank}) where {rank} is the number of "
             f"dimensions in the input. Received: axis={axis}",
         )
     shape = logits.shape
-    position = array_ops.rank(logits)
+    position: Any = array_ops.rank(logits)
     position = axis + position if axis < 0 else axis
     dynamic_rank = array_ops.rank(logits)
     position = position % rank
@@ -109,9 +114,8 @@ def _along(op: Any, logits: Any, axis: int, name: str | None) -> Any:
 
 
 def swap_axes(x: Any, axis: Any, last: Any, name: str | None = None) -> Any:
-    order = array_ops.concat(
-        [range_(axis), [last], range_(axis + 1, last), [axis]], 0
-    )
+    """`x` with an axis and the last one exchanged."""
+    order = array_ops.concat([range_(axis), [last], range_(axis + 1, last), [axis]], 0)
     return array_ops.transpose(x, order, name=name)
 
 

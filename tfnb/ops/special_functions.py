@@ -1,9 +1,11 @@
-"""Special functions on arrays: the error function, gamma functions, zeta, incomplete beta and gamma, Bessel functions.
+"""Special functions on arrays: the error function, gamma functions, zeta.
 
-Everything is computed in float64, so that float32 results are right to the last place. On a GPU CuPy's own library
-is used where it has the function. Sources of the formulas: Cephes for erf and erfc; asymptotic series with
-recurrence for digamma; Euler-Maclaurin for zeta; series and continued fractions for the incomplete functions;
-the trapezoidal rule on integrals for the Bessel functions.
+Incomplete beta and gamma, Bessel functions.
+
+Everything is computed in float64, so that float32 results are right to the last place. On a GPU
+CuPy's own library is used where it has the function. Sources of the formulas: Cephes for erf and
+erfc; asymptotic series with recurrence for digamma; Euler-Maclaurin for zeta; series and continued
+fractions for the incomplete functions; the trapezoidal rule on integrals for the Bessel functions.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 
 _EPS = 2.0**-53
 
-# ------------------------------------------------------------------------------------------ erf, erfc
+# ---------------------------------------------------------------------------------------- erf, erfc
 
 _ERF_T = (
     9.60497373987051638749e0, 9.00260197203842689217e1, 2.23200534594684319226e3,
@@ -69,9 +71,9 @@ def _library(xp: Any, name: str) -> Any:
     """CuPy's function of this name, or None on a CPU."""
     if xp is np:
         return None
-    import cupyx.scipy.special as library
+    import importlib
 
-    return getattr(library, name)
+    return getattr(importlib.import_module("cupyx.scipy.special"), name)
 
 
 def erf(xp: Any, x: Any) -> Any:
@@ -82,7 +84,9 @@ def erf(xp: Any, x: Any) -> Any:
     modulus = np.abs(x)
     far = np.minimum(np.maximum(modulus, 1.0), 30.0)
     outer = np.copysign(1.0 - np.exp(-far * far) * _scaled_erfc(far), x)
-    return np.where(modulus <= 1.0, _erf_near(np.clip(x, -1.0, 1.0)), np.where(np.isnan(x), x, outer))
+    return np.where(
+        modulus <= 1.0, _erf_near(np.clip(x, -1.0, 1.0)), np.where(np.isnan(x), x, outer)
+    )
 
 
 def erfc(xp: Any, x: Any) -> Any:
@@ -114,7 +118,9 @@ def _inverse_erf_near(x: Any) -> Any:
     """The inverse error function for |x| <= 0.9: a polynomial and two Newton steps."""
     w = -np.log1p(-x * x)
     root = np.sqrt(np.maximum(w, 5.0))
-    z = x * np.where(w < 5.0, _polynomial(_GILES_NEAR, w - 2.5), _polynomial(_GILES_FAR, root - 3.0))
+    z = x * np.where(
+        w < 5.0, _polynomial(_GILES_NEAR, w - 2.5), _polynomial(_GILES_FAR, root - 3.0)
+    )
     for _ in range(2):
         error = erf(np, z) - x
         step = error / (2.0 / _ROOT_PI * np.exp(-z * z))
@@ -162,7 +168,7 @@ def ndtri(xp: Any, p: Any) -> Any:
     return np.where((p >= 0.0) & (p <= 1.0), found, np.nan)
 
 
-# ----------------------------------------------------------------------------------- gamma functions
+# ---------------------------------------------------------------------------------- gamma functions
 
 
 def _lgamma_of_number(x: float) -> float:
@@ -282,7 +288,7 @@ def polygamma(xp: Any, n: Any, x: Any) -> Any:
     return xp.where((n >= 0) & (n == xp.floor(n)), found, xp.nan)
 
 
-# ------------------------------------------------------------------------ incomplete gamma functions
+# ----------------------------------------------------------------------- incomplete gamma functions
 
 
 def _prefix(a: Any, x: Any) -> Any:
@@ -348,7 +354,10 @@ def _igammac_fraction(a: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _split_igamma(a: Any, x: Any) -> tuple[Any, Any, Any, Any]:
-    """Broadcast inputs, made harmless where the function is a case apart; whether the series serves."""
+    """Broadcast inputs, made harmless where the function is a case apart.
+
+    Whether the series serves.
+    """
     a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
     ordinary = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
     return np.where(ordinary, a, 1.0), np.where(ordinary, x, 1.0), ordinary, (x <= 1.0) | (x <= a)
@@ -390,9 +399,7 @@ def igamma_grad_a(a: Any, x: Any) -> Any:
     log_slope = np.log(safe_x) - digamma(np, safe_a)
     total, slope = _igamma_series(safe_a, np.where(by_series, safe_x, safe_a))
     lower = prefix / safe_a * ((log_slope - 1.0 / safe_a) * total + slope)
-    fraction, fraction_slope = _igammac_fraction(
-        safe_a, np.where(by_series, safe_a + 2.0, safe_x)
-    )
+    fraction, fraction_slope = _igammac_fraction(safe_a, np.where(by_series, safe_a + 2.0, safe_x))
     upper = prefix * (log_slope * fraction + fraction_slope)
     found = np.where(by_series, lower, -upper)
     x = np.broadcast_to(np.asarray(x, np.float64), found.shape)

@@ -6,7 +6,7 @@ The mathematics is in ``special_functions.py``.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from tfnb.core.shape_inference import (
     merge_shapes,
     unchanged_shape,
 )
-from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops
@@ -29,8 +28,14 @@ from tfnb.ops.cwise_binary_ops import xlogy
 from tfnb.ops.cwise_unary_ops import exp_op, log, log1p, square
 from tfnb.ops.reduction_ops import reduce_sum
 
+if TYPE_CHECKING:
+    from tfnb.core.tensor_shape import TensorShape
+
 EXPORTS = {
-    "tf": ["betainc", "digamma", "erf", "erfc", "igamma", "igammac", "lbeta", "lgamma", "polygamma", "zeta"],
+    "tf": [
+        "betainc", "digamma", "erf", "erfc", "igamma", "igammac", "lbeta", "lgamma", "polygamma",
+        "zeta",
+    ],
     "math": [
         "betainc", "digamma", "erf", "erfc", "erfcinv", "erfinv", "igamma", "igammac", "lbeta",
         "lgamma", "ndtri", "polygamma", "zeta",
@@ -223,12 +228,10 @@ def _betainc_shape(c: InferenceContext) -> TensorShape:
     for shape in shapes:
         if shape.rank is not None:
             found = merge_shapes(found, shape)
-    return found if len(shapes) == len([s for s in shapes if s.rank is not None]) else found
+    return found
 
 
-@register_op(
-    "Betainc", "a: T, b: T, x: T -> z: T", "T: {float, double}", shape=_betainc_shape
-)
+@register_op("Betainc", "a: T, b: T, x: T -> z: T", "T: {float, double}", shape=_betainc_shape)
 def betainc(xp: Any, a: Any, b: Any, x: Any) -> Any:
     """The regularized incomplete beta function; scalars serve for every element."""
     shapes = {value.shape for value in (a, b, x) if value.ndim}

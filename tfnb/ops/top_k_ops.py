@@ -43,9 +43,7 @@ def _top_k(xp: Any, x: Any, k: int, index_type: Any) -> tuple[Any, Any]:
         raise errors.invalid_argument(f"input must be >= 1-D, got shape {shape_text(x.shape)}")
     size = x.shape[-1]
     if size < k:
-        raise errors.invalid_argument(
-            f"input must have at least k columns. Had {size}, needed {k}"
-        )
+        raise errors.invalid_argument(f"input must have at least k columns. Had {size}, needed {k}")
     if k == 1:
         indices = x.argmax(axis=-1)[..., None]
     elif 0 < k < size // 8 and x.dtype.kind in "iuf" and x.itemsize > 2:
@@ -63,7 +61,7 @@ def _largest_few(xp: Any, x: Any, k: int) -> Any:
     size = x.shape[-1]
     rows = x.reshape(-1, size)
     limit = xp.partition(rows, size - k, axis=-1)[:, size - k, None]
-    if not (rows >= limit).sum() == rows.shape[0] * k:
+    if (rows >= limit).sum() != rows.shape[0] * k:
         # Elements equal to the k-th: which of them belong depends on their order.
         ascending = xp.argsort(x[..., ::-1], axis=-1, kind="stable")
         return size - 1 - ascending[..., : -k - 1 : -1]
@@ -141,7 +139,11 @@ def _scatter_back(op: Any, grad: Any) -> Any:
 
 
 def top_k(
-    input: Any, k: Any = 1, sorted: bool = True, index_type: Any = dtypes.int32, name: str | None = None
+    input: Any,
+    k: Any = 1,
+    sorted: bool = True,
+    index_type: Any = dtypes.int32,
+    name: str | None = None,
 ) -> Any:
     """The k largest entries of the last dimension and their indices."""
     return top_k_v2(input, k, sorted=sorted, index_type=index_type, name=name)
@@ -165,8 +167,7 @@ def _in_top_k(xp: Any, predictions: Any, targets: Any, k: int) -> Any:
     rows, classes = predictions.shape
     if rows != targets.shape[0]:
         raise errors.invalid_argument(
-            f"First dimension of predictions {rows} must match length of targets "
-            f"{targets.shape[0]}"
+            f"First dimension of predictions {rows} must match length of targets {targets.shape[0]}"
         )
     inside = (targets >= 0) & (targets < classes)
     if not classes:
@@ -231,9 +232,7 @@ def nth_element_op(xp: Any, x: Any, n: Any, *, reverse: bool) -> Any:
     if number < 0:
         raise errors.invalid_argument(f"n must be non-negative but is {number}")
     if x.ndim < 1:
-        raise errors.invalid_argument(
-            f"Input must be at least rank 1 but is rank {x.ndim}"
-        )
+        raise errors.invalid_argument(f"Input must be at least rank 1 but is rank {x.ndim}")
     size = x.shape[-1]
     if size <= number:
         raise errors.invalid_argument(f"Input must have last dimension > n = {number}")

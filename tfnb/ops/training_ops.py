@@ -1,16 +1,19 @@
-"""The ops that optimizers apply gradients with: ApplyAdam, ResourceApplyMomentum, SparseApplyFtrl and all their kin.
+"""The ops that optimizers apply gradients with: ApplyAdam, ResourceApplyMomentum.
 
-One rule per algorithm: a function from the variable, its slots, the hyperparameters and the gradient to the new variable
-and slots. From a rule come up to four ops:
+SparseApplyFtrl and all their kin.
+
+One rule per algorithm: a function from the variable, its slots, the hyperparameters and the
+gradient to the new variable and slots. From a rule come up to four ops:
 
 * ``ApplyX``: reference variables, the whole gradient; gives the variable.
 * ``ResourceApplyX``: the same for resource variables; gives nothing.
-* ``SparseApplyX`` and ``ResourceSparseApplyX``: only the rows named by ``indices`` have a gradient. An index that comes
+* ``SparseApplyX`` and ``ResourceSparseApplyX``: only the rows named by ``indices`` have a gradient.
+  An index that comes
   twice is applied twice, one after the other.
 
-Variables are updated in place where nobody else holds their arrays. The locks of all variables of one op are held
-during its update, taken in one fixed order. Large variables are worked through in tiles that stay in cache.
-Corresponds to TensorFlow's ``training_ops.cc``.
+Variables are updated in place where nobody else holds their arrays. The locks of all variables of
+one op are held during its update, taken in one fixed order. Large variables are worked through in
+tiles that stay in cache. Corresponds to TensorFlow's ``training_ops.cc``.
 """
 
 from __future__ import annotations
@@ -18,12 +21,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import errors
-from tfnb.core.op_kernel import OpKernelContext
 from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
 from tfnb.core.shape_inference import (
@@ -34,6 +36,9 @@ from tfnb.core.shape_inference import (
 )
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.broadcasting import shape_text
+
+if TYPE_CHECKING:
+    from tfnb.core.op_kernel import OpKernelContext
 
 # Elements worked on at once: a few arrays of this size fit into a core's cache.
 _TILE = 1 << 14
@@ -53,7 +58,10 @@ class ApplyOps:
 
 @dataclass(slots=True, frozen=True)
 class _Form:
-    """How the inputs of one op lie: slots first, then hyperparameters, gradient and indices in the op's order."""
+    """How the inputs of one op lie: slots first, then hyperparameters.
+
+    Gradient and indices in the op's order.
+    """
 
     op_type: str
     rule: type_of_rule
@@ -84,7 +92,8 @@ def optimizer(
     Args:
       name: the part of the ops' names after ``Apply``.
       slots: the names of the variables, ``var`` first.
-      inputs: the names of the other inputs in order; sparse forms get ``indices`` after the gradient.
+      inputs: the names of the other inputs in order; sparse forms get ``indices`` after the
+        gradient.
       *attrs: attributes beside T and use_locking.
       forms: which ops there are, by what stands before `name`.
     """
@@ -152,10 +161,7 @@ def _shape_function(form: _Form, is_resource: bool) -> Callable[[InferenceContex
             if index != form.grad and form.names[index] != "indices":
                 require_rank(c.inputs[index], 0)
         grad = c.inputs[form.grad]
-        if form.is_sparse:
-            shape = _merge_rows(c, form, shape, grad)
-        else:
-            shape = merge_shapes(shape, grad)
+        shape = _merge_rows(c, form, shape, grad) if form.is_sparse else merge_shapes(shape, grad)
         return [] if is_resource else shape
 
     return infer
@@ -356,7 +362,8 @@ def _rounds(indices: Any) -> Iterator[tuple[Any, Any]]:
 
 # -------------------------------------------------------------------------------------- the rules
 #
-# A rule returns the new variable and slots in order; an array returned as it came means "unchanged".
+# A rule returns the new variable and slots in order; an array returned as it came means
+# "unchanged".
 
 _ALL = "Apply ResourceApply SparseApply ResourceSparseApply"
 _NESTEROV = "use_nesterov: bool = false"
@@ -366,7 +373,7 @@ _BY_LR = "multiply_linear_by_lr: bool = false"
 
 @optimizer("GradientDescent", "var", "alpha delta")
 def gradient_descent(xp: Any, var: Any, alpha: Any, delta: Any) -> tuple[Any, ...]:
-    """var -= alpha * delta."""
+    """Var -= alpha * delta."""
     return (var - delta * alpha,)
 
 
@@ -405,7 +412,10 @@ def _shrunk(xp: Any, value: Any, rate: Any, l1: Any, l2: Any) -> Any:
 def adadelta(
     xp: Any, var: Any, accum: Any, accum_update: Any, lr: Any, rho: Any, epsilon: Any, grad: Any
 ) -> tuple[Any, ...]:
-    """accum = rho accum + (1 - rho) grad**2; update = sqrt(accum_update + eps) / sqrt(accum + eps) grad."""
+    """Accum = rho accum + (1 - rho) grad**2.
+
+    Update = sqrt(accum_update + eps) / sqrt(accum + eps) grad.
+    """
     rest = var.dtype.type(1) - rho
     accum = accum * rho + grad * grad * rest
     update = xp.sqrt(accum_update + epsilon) / xp.sqrt(accum + epsilon) * grad
@@ -422,7 +432,7 @@ resource_sparse_apply_adadelta = adadelta.resource_sparse
 def adagrad(
     xp: Any, var: Any, accum: Any, lr: Any, grad: Any, *, update_slots: bool
 ) -> tuple[Any, ...]:
-    """accum += grad**2; var -= lr grad / sqrt(accum)."""
+    """Accum += grad**2; var -= lr grad / sqrt(accum)."""
     if update_slots:
         accum = accum + grad * grad
     return var - grad * lr / xp.sqrt(accum), accum
@@ -438,7 +448,7 @@ resource_sparse_apply_adagrad = adagrad.resource_sparse
 def adagrad_v2(
     xp: Any, var: Any, accum: Any, lr: Any, epsilon: Any, grad: Any, *, update_slots: bool
 ) -> tuple[Any, ...]:
-    """accum += grad**2; var -= lr grad / (sqrt(accum) + epsilon)."""
+    """Accum += grad**2; var -= lr grad / (sqrt(accum) + epsilon)."""
     if update_slots:
         accum = accum + grad * grad
     return var - grad * lr / (xp.sqrt(accum) + epsilon), accum
@@ -550,9 +560,7 @@ def ftrl(
     multiply_linear_by_lr: bool,
 ) -> tuple[Any, ...]:
     """Follow the regularized leader, proximal."""
-    return _ftrl(
-        xp, var, accum, linear, grad, grad, lr, l1, l2, lr_power, multiply_linear_by_lr
-    )
+    return _ftrl(xp, var, accum, linear, grad, grad, lr, l1, l2, lr_power, multiply_linear_by_lr)
 
 
 apply_ftrl = ftrl.dense
@@ -593,7 +601,7 @@ resource_sparse_apply_ftrl_v2 = ftrl_v2.resource_sparse
 def momentum_rule(
     xp: Any, var: Any, accum: Any, lr: Any, grad: Any, momentum: Any, *, use_nesterov: bool
 ) -> tuple[Any, ...]:
-    """accum = momentum accum + grad; var -= lr accum."""
+    """Accum = momentum accum + grad; var -= lr accum."""
     accum = accum * momentum + grad
     if use_nesterov:
         return var - (grad * lr + accum * momentum * lr), accum
@@ -616,7 +624,7 @@ resource_sparse_apply_momentum = momentum_rule.resource_sparse
 def keras_momentum(
     xp: Any, var: Any, accum: Any, lr: Any, grad: Any, momentum: Any, *, use_nesterov: bool
 ) -> tuple[Any, ...]:
-    """accum = momentum accum - lr grad; var += accum."""
+    """Accum = momentum accum - lr grad; var += accum."""
     accum = accum * momentum - grad * lr
     if use_nesterov:
         return var + (accum * momentum - grad * lr), accum
@@ -627,9 +635,7 @@ resource_apply_keras_momentum = keras_momentum.resource
 resource_sparse_apply_keras_momentum = keras_momentum.resource_sparse
 
 
-@optimizer(
-    "Adam", "var m v", "beta1_power beta2_power lr beta1 beta2 epsilon grad", _NESTEROV
-)
+@optimizer("Adam", "var m v", "beta1_power beta2_power lr beta1 beta2 epsilon grad", _NESTEROV)
 def adam(
     xp: Any,
     var: Any,
@@ -645,7 +651,10 @@ def adam(
     *,
     use_nesterov: bool,
 ) -> tuple[Any, ...]:
-    """m and v follow grad and grad**2; var -= lr sqrt(1 - beta2_power) / (1 - beta1_power) m / (sqrt(v) + eps)."""
+    """M and v follow grad and grad**2.
+
+    Var -= lr sqrt(1 - beta2_power) / (1 - beta1_power) m / (sqrt(v) + eps).
+    """
     one = var.dtype.type(1)
     rate = lr * xp.sqrt(one - beta2_power) / (one - beta1_power)
     m = m + (grad - m) * (one - beta1)

@@ -1,18 +1,22 @@
 """The geometry of sliding windows, shared by convolutions and pooling.
 
-A window of some size moves over a spatial dimension in steps of ``stride``; ``dilation`` spreads its elements. Padding is
-``VALID`` (none), ``SAME`` (so that there are ceil(size / stride) positions, the odd cell at the end) or ``EXPLICIT``.
-Spatial dimensions are those between batch and channels; ``data_format`` says where the channels are.
+A window of some size moves over a spatial dimension in steps of ``stride``; ``dilation`` spreads
+its elements. Padding is ``VALID`` (none), ``SAME`` (so that there are ceil(size / stride)
+positions, the odd cell at the end) or ``EXPLICIT``. Spatial dimensions are those between batch and
+channels; ``data_format`` says where the channels are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
-from tfnb.core.shape_inference import InferenceContext
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.core.shape_inference import InferenceContext
 
 
 @dataclass(slots=True, frozen=True)
@@ -124,7 +128,10 @@ def channel_axis(data_format: str, rank: int) -> int:
 
 
 def explicit_pairs(c_or_list: Sequence[int], rank: int) -> list[tuple[int, int]]:
-    """A flat list of explicit paddings as (before, after) per dimension; zeros for an empty list."""
+    """A flat list of explicit paddings as (before, after) per dimension.
+
+    Zeros for an empty list.
+    """
     if not c_or_list:
         return [(0, 0)] * rank
     return [(c_or_list[2 * i], c_or_list[2 * i + 1]) for i in range(rank)]
@@ -134,7 +141,8 @@ def check_explicit(c: InferenceContext, rank: int, padding: str, data_format: st
     """Checks the attr explicit_paddings as TensorFlow does.
 
     Raises:
-      ValueError: it is missing, superfluous, of the wrong length, negative, or pads batch or channels.
+      ValueError: it is missing, superfluous, of the wrong length, negative, or pads batch or
+        channels.
     """
     paddings: Sequence[int] = c.attrs.get("explicit_paddings", ())
     if padding != "EXPLICIT":
@@ -165,10 +173,7 @@ def pad_spatial(xp: Any, x: Any, windows: Sequence[Window], first_axis: int, val
     for offset, w in enumerate(windows):
         shape[first_axis + offset] = w.padded
         inner[first_axis + offset] = slice(w.pad_before, w.pad_before + w.size)
-    if value == 0:
-        padded = xp.zeros(shape, x.dtype)
-    else:
-        padded = xp.full(shape, value, x.dtype)
+    padded = xp.zeros(shape, x.dtype) if value == 0 else xp.full(shape, value, x.dtype)
     padded[tuple(inner)] = x
     return padded
 
