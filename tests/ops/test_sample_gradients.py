@@ -30,7 +30,7 @@ def _with_gradient() -> list[Any]:
     found = []
     for name, row in _ROWS:
         answer = answer_of(name, row)
-        if answer is None:
+        if answer is None or not row.gradient:
             continue
         # Other errors than "no gradient defined" are TensorFlow's own slips.
         refused = answer.get("gradient_error", [""])[0] == "LookupError"

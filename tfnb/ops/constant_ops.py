@@ -235,10 +235,6 @@ def placeholder_v2(ctx: Any, *, dtype: DType, shape: TensorShape) -> Any:
     return _refuse_unfed(ctx, dtype, shape)
 
 
-placeholder_op.not_differentiable()
-placeholder_v2.not_differentiable()
-
-
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
     """A tensor that every run must feed.
 

@@ -494,7 +494,8 @@ def _(op: Any, grad: Any) -> Any:
     size = shape_of(params, out_type=indices.dtype)
     if indices.shape.ndims == 2 and indices.shape.dim_values[-1] == 1:
         return IndexedSlices(grad, squeeze(indices, axis=-1), size), None
-    return scatter_nd(indices, grad, size), None
+    policy = op.get_attr("bad_indices_policy").decode()
+    return scatter_nd(indices, grad, size, bad_indices_policy=policy), None
 
 
 def gather_nd(
@@ -981,9 +982,6 @@ def where_op(xp: Any, input: Any) -> Any:
     if value.ndim == 0:
         raise errors.invalid_argument("WhereOp : Unhandled input dimensions: 0")
     return xp.argwhere(value != 0).astype(np.int64, copy=False)
-
-
-where_op.not_differentiable()
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:

@@ -177,6 +177,3 @@ def bitcast(xp: Any, input: Any, *, type: DType) -> Any:
     if value.size == 0:
         return np.empty(value.shape[:-1], target)
     return value.view(target).reshape(value.shape[:-1])
-
-
-bitcast.not_differentiable()

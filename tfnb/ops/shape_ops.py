@@ -537,9 +537,6 @@ def broadcast_args(xp: Any, s0: Any, s1: Any) -> Any:
     return np.array(_broadcast_sizes(xp, s0, s1), s0.dtype)
 
 
-broadcast_args.not_differentiable()
-
-
 def _broadcast_gradient_args_shape(c: InferenceContext) -> list[TensorShape]:
     c.with_rank(0, 1)
     c.with_rank(1, 1)

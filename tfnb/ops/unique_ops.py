@@ -202,9 +202,6 @@ def list_diff(xp: Any, x: Any, y: Any, *, out_idx: DType) -> Any:
     return x[kept], kept.astype(out_idx.numpy_dtype)
 
 
-list_diff.not_differentiable()
-
-
 def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> Any:
     """The elements of ``x`` that are not in ``y``, and where they stood."""
     return list_diff(x, y, out_idx=index_dtype, name=name)
