@@ -183,6 +183,8 @@ def _numeric_converter(tensor: Tensor, runtime: Any) -> Callable[[Any], Any]:
     shape = tensor.shape
     dims = shape.dim_values
     full_dims = dims if dims is not None and None not in dims else None
+    rank = len(dims or ())
+    known_dims = [(i, size) for i, size in enumerate(dims or ()) if size is not None]
     takes_scalar = not dims  # rank 0, or nothing known
 
     def convert(value: Any) -> Any:
@@ -195,8 +197,16 @@ def _numeric_converter(tensor: Tensor, runtime: Any) -> Callable[[Any], Any]:
             array = as_array(tensor, value)
             if array.__class__ is TensorHandle:
                 return array.fed_to(runtime)
-        if array.shape != full_dims and (dims is not None or tensor.shape is not shape):
-            check_shape(tensor, array.shape)
+        found = array.shape
+        if found != full_dims:
+            if tensor.shape is not shape:
+                check_shape(tensor, found)
+            elif dims is not None:
+                if len(found) != rank:
+                    check_shape(tensor, found)
+                for i, size in known_dims:
+                    if found[i] != size:
+                        check_shape(tensor, found)
         if array.ndim == 0:
             return array[()]
         view = array.view()
