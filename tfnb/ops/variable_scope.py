@@ -570,7 +570,8 @@ class VariableScope:
         def either(given: Any, default: Any) -> Any:
             return default if given is None else given
 
-        full_name = "/".join(part for part in (self.name, name) if part)
+        # An empty name gives "scope/": the variable is to be called as the scope is.
+        full_name = f"{self.name}/{name}" if self.name else name
         # The scope of variables alone makes their names.
         with name_scope(None):
             if dtype is not None and initializer is not None and not callable(initializer):
