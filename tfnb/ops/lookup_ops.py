@@ -1,1 +1,358 @@
-"""Lookup tables: hash tables, mutable ones, and their initialization."""
+"""The lookup ops: tables behind handles, filled, asked and changed; see lookup_tables.py."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors, file_system
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import (
+    SCALAR_SHAPE,
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    merge_shapes,
+    require_rank,
+)
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.lookup_tables import HashTable, LookupTable, MutableHashTable, entries_of_text
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.core.resource_mgr import ResourceHandle
+
+_TYPE = "LookupTable"
+_numbers = itertools.count()
+
+
+# -- shape functions
+
+
+def _table_shape(c: InferenceContext) -> TensorShape:
+    value_shape = c.attrs.get("value_shape", SCALAR_SHAPE)
+    data = [(c.attr("key_dtype"), SCALAR_SHAPE), (c.attr("value_dtype"), value_shape)]
+    c.set_output_handle_data(0, data)
+    return SCALAR_SHAPE
+
+
+def _static_table_shape(c: InferenceContext) -> TensorShape:
+    return SCALAR_SHAPE
+
+
+def _value_shape(c: InferenceContext, key_attr: str, value_attr: str) -> TensorShape | None:
+    """The shape of one value as the handle tells it, or None."""
+    c.with_rank(0, 0)
+    data = c.input_handle_data(0)
+    if not data or len(data) != 2:
+        return None
+    for (dtype, _), attr in zip(data, (key_attr, value_attr)):
+        if dtype is not c.attr(attr):
+            raise ValueError(
+                f"Trying to read value with wrong dtype. Expected {dtype.name} got "
+                f"{c.attr(attr).name}"
+            )
+    return data[1][1]
+
+
+def _find_shape(c: InferenceContext) -> TensorShape:
+    value = _value_shape(c, "Tin", "Tout")
+    if value is None or c.inputs[1].dim_values is None:
+        return UNKNOWN_SHAPE
+    return c.inputs[1].concatenate(value)
+
+
+def _export_shape(c: InferenceContext) -> list[TensorShape]:
+    _value_shape(c, "Tkeys", "Tvalues")
+    return [UNKNOWN_SHAPE, UNKNOWN_SHAPE]
+
+
+def _size_shape(c: InferenceContext) -> TensorShape:
+    c.with_rank(0, 0)
+    return SCALAR_SHAPE
+
+
+def _insert_shape(c: InferenceContext) -> list[TensorShape]:
+    c.with_rank(0, 0)
+    return []
+
+
+def _remove_shape(c: InferenceContext) -> list[TensorShape]:
+    c.with_rank(0, 0)
+    c.with_rank_at_least(1, 1)
+    return []
+
+
+def _import_shape(c: InferenceContext) -> list[TensorShape]:
+    c.with_rank(0, 0)
+    keys = c.with_rank(1, 1)
+    if c.inputs[2].dim_values is not None:
+        merge_shapes(keys, c.inputs[2][:1])
+    return []
+
+
+def _initialize_shape(c: InferenceContext) -> list[TensorShape]:
+    c.with_rank(0, 0)
+    merge_shapes(c.with_rank(1, 1), c.inputs[2])
+    return []
+
+
+def _text_file_shape(c: InferenceContext) -> list[TensorShape]:
+    c.with_rank(0, 0)
+    require_rank(c.inputs[1], 0)
+    return []
+
+
+# -- tables
+
+# Which values a table has for which keys: TensorFlow has a kernel for these pairs and no others.
+_STATIC = {
+    "int32": "float64 float32 int32 string",
+    "int64": "float64 float32 int32 int64 string",
+    "string": "bool float64 float32 int32 int64 string",
+}
+_MUTABLE = {
+    "int32": "float64 float32 int32",
+    "int64": "float64 float32 int32 int64 string variant",
+    "string": "bool float64 float32 int32 int64",
+}
+_OF_TENSORS = {
+    "int32": "float64 float32 int32",
+    "int64": "float64 float32 int32 int64 string",
+    "string": "bool float64 float32 int32 int64",
+}
+
+
+def _table(
+    ctx: OpKernelContext,
+    kind: type[LookupTable],
+    supported: dict[str, str],
+    value_shape: TensorShape | None = None,
+) -> ResourceHandle:
+    attrs = ctx.attrs
+    key_dtype, value_dtype = attrs["key_dtype"], attrs["value_dtype"]
+    if value_dtype.name not in supported.get(key_dtype.name, "").split():
+        raise errors.invalid_argument(
+            f"No OpKernel was registered to support Op '{ctx.op_type}' with keys of "
+            f"{key_dtype.name} and values of {value_dtype.name}."
+        )
+    container, shared_name = _name(attrs["container"]), _name(attrs["shared_name"])
+    handle = ctx.kernel_state.get("handle")
+    if handle is None or ctx.resource_manager.find(container, _TYPE, handle.name) is None:
+        name = shared_name
+        if not name:
+            own = attrs["use_node_name_sharing"]
+            name = ctx.node_name if own else f"_{next(_numbers)}_{ctx.node_name}"
+        sizes = () if value_shape is None else value_shape.as_list()
+        shape = tuple(int(size or 0) for size in sizes)
+        table = ctx.resource_manager.lookup_or_create(
+            container, _TYPE, name, lambda: kind(name, key_dtype, value_dtype, shape)
+        )
+        _check_same(table, kind, key_dtype, value_dtype)
+        handle = ctx.resource_manager.make_handle(name, _TYPE, container=container)
+        ctx.kernel_state["handle"] = handle
+    found: ResourceHandle = handle
+    return found
+
+
+def _name(attr: Any) -> str:
+    return attr.decode() if isinstance(attr, bytes) else str(attr)
+
+
+def _check_same(
+    table: LookupTable, kind: type[LookupTable], key_dtype: DType, value_dtype: DType
+) -> None:
+    """Refuses to take a table for one of another kind or for other entries."""
+    if (table.key_dtype, table.value_dtype) != (key_dtype, value_dtype):
+        raise errors.invalid_argument(
+            f"Conflicting key/value dtypes {key_dtype.name}->{value_dtype.name} with "
+            f"{table.key_dtype.name}-{table.value_dtype.name} for table {table.name}"
+        )
+    if not isinstance(table, kind):
+        raise errors.invalid_argument(
+            f"Table {table.name} is a {type(table).__name__} but a {kind.__name__} was requested."
+        )
+
+
+_NAMES = (
+    "container: string = ''",
+    "shared_name: string = ''",
+    "use_node_name_sharing: bool = false",
+)
+_DTYPES = ("key_dtype: type", "value_dtype: type")
+
+
+@register_op(
+    "HashTableV2", "-> table_handle: resource", *_NAMES, *_DTYPES, stateful=True,
+    shape=_static_table_shape, devices=("CPU",),
+)  # fmt: skip
+def hash_table_v2(ctx: OpKernelContext) -> Any:
+    """A table that is filled once."""
+    return _table(ctx, HashTable, _STATIC)
+
+
+@register_op(
+    "MutableHashTableV2", "-> table_handle: resource", *_NAMES, *_DTYPES, stateful=True,
+    shape=_table_shape, devices=("CPU",),
+)  # fmt: skip
+def mutable_hash_table_v2(ctx: OpKernelContext) -> Any:
+    """A table that may change, with scalars as values."""
+    return _table(ctx, MutableHashTable, _MUTABLE)
+
+
+@register_op(
+    "MutableHashTableOfTensorsV2", "-> table_handle: resource", *_NAMES, *_DTYPES,
+    "value_shape: shape = {}", stateful=True, shape=_table_shape, devices=("CPU",),
+)  # fmt: skip
+def mutable_hash_table_of_tensors_v2(ctx: OpKernelContext, *, value_shape: TensorShape) -> Any:
+    """A table that may change, with vectors as values."""
+    if value_shape.rank != 1 or not value_shape.is_fully_defined():
+        raise errors.invalid_argument(f"Default value must be a vector, got shape {value_shape}")
+    return _table(ctx, MutableHashTable, _OF_TENSORS, value_shape)
+
+
+# -- filling, asking, changing
+
+
+def _lookup(ctx: OpKernelContext, handle: Any, *attrs: str) -> LookupTable:
+    """The table behind a handle; its dtypes must be those of the named attributes."""
+    table: LookupTable = ctx.resource_manager.lookup(handle)
+    found = tuple(ctx.attrs[attr].name for attr in attrs)
+    wanted = (table.key_dtype.name, table.value_dtype.name)[: len(attrs)]
+    if found != wanted:
+        raise errors.invalid_argument(
+            f"Signature mismatch, have: resource, {', '.join(found)} expected: resource, "
+            f"{', '.join(wanted)}"
+        )
+    return table
+
+
+def _initializable(ctx: OpKernelContext, handle: Any, *attrs: str) -> HashTable:
+    table: LookupTable = ctx.resource_manager.lookup(handle)
+    if not isinstance(table, HashTable):
+        raise errors.invalid_argument(
+            f"Table {handle.container} {handle.name} is not initializable"
+        )
+    _lookup(ctx, handle, *attrs)
+    return table
+
+
+@register_op(
+    "InitializeTableV2", "table_handle: resource, keys: Tkey, values: Tval ->", "Tkey: type",
+    "Tval: type", stateful=True, shape=_initialize_shape, devices=("CPU",),
+)  # fmt: skip
+def initialize_table_v2(ctx: OpKernelContext, table_handle: Any, keys: Any, values: Any) -> None:
+    """Fills a table from tensors."""
+    _initializable(ctx, table_handle, "Tkey", "Tval").initialize(keys, values)
+
+
+@register_op(
+    "InitializeTableFromTextFileV2", "table_handle: resource, filename: string ->",
+    "key_index: int >= -2", "value_index: int >= -2", "vocab_size: int >= -1 = -1",
+    "delimiter: string = '\\t'", "offset: int = 0", stateful=True, shape=_text_file_shape,
+    devices=("CPU",),
+)  # fmt: skip
+def initialize_table_from_text_file_v2(
+    ctx: OpKernelContext,
+    table_handle: Any,
+    filename: Any,
+    *,
+    key_index: int,
+    value_index: int,
+    vocab_size: int,
+    delimiter: str,
+    offset: int,
+) -> None:
+    """Fills a table from the lines of a file; one that is filled stays as it is."""
+    if len(delimiter) != 1:
+        raise errors.invalid_argument("delimiter should be only 1 char")
+    table = _initializable(ctx, table_handle)
+    path = np.asarray(filename, dtype=object)
+    if path.size != 1:
+        raise errors.invalid_argument(
+            f"filename should be a single string, but got {list(path.shape)}"
+        )
+    name = bytes(path.reshape(-1)[0]).decode("utf-8", "surrogateescape")
+    if not name:
+        raise errors.invalid_argument("filename cannot be empty.")
+    contents = file_system.read_file(name)
+    if table.is_initialized:
+        return
+    entries = entries_of_text(
+        table,
+        name,
+        contents,
+        key_index=key_index,
+        value_index=value_index,
+        vocab_size=vocab_size,
+        delimiter=delimiter,
+        offset=offset,
+    )
+    table.fill(entries, len(entries))
+
+
+@register_op(
+    "LookupTableFindV2",
+    "table_handle: resource, keys: Tin, default_value: Tout -> values: Tout", "Tin: type",
+    "Tout: type", stateful=True, shape=_find_shape, devices=("CPU",),
+)  # fmt: skip
+def lookup_table_find_v2(
+    ctx: OpKernelContext, table_handle: Any, keys: Any, default_value: Any
+) -> Any:
+    """The value of each key, or the default."""
+    return _lookup(ctx, table_handle, "Tin", "Tout").find(keys, default_value)
+
+
+@register_op(
+    "LookupTableInsertV2", "table_handle: resource, keys: Tin, values: Tout ->", "Tin: type",
+    "Tout: type", stateful=True, shape=_insert_shape, devices=("CPU",),
+)  # fmt: skip
+def lookup_table_insert_v2(ctx: OpKernelContext, table_handle: Any, keys: Any, values: Any) -> None:
+    """Adds or replaces entries."""
+    _lookup(ctx, table_handle, "Tin", "Tout").insert(keys, values)
+
+
+@register_op(
+    "LookupTableRemoveV2", "table_handle: resource, keys: Tin ->", "Tin: type", stateful=True,
+    shape=_remove_shape, devices=("CPU",),
+)  # fmt: skip
+def lookup_table_remove_v2(ctx: OpKernelContext, table_handle: Any, keys: Any) -> None:
+    """Forgets keys."""
+    _lookup(ctx, table_handle, "Tin").remove(keys)
+
+
+@register_op(
+    "LookupTableSizeV2", "table_handle: resource -> size: int64", stateful=True,
+    shape=_size_shape, devices=("CPU",),
+)  # fmt: skip
+def lookup_table_size_v2(ctx: OpKernelContext, table_handle: Any) -> Any:
+    """How many keys there are."""
+    return np.int64(_lookup(ctx, table_handle).size())
+
+
+@register_op(
+    "LookupTableExportV2", "table_handle: resource -> keys: Tkeys, values: Tvalues",
+    "Tkeys: type", "Tvalues: type", stateful=True, shape=_export_shape, devices=("CPU",),
+)  # fmt: skip
+def lookup_table_export_v2(ctx: OpKernelContext, table_handle: Any) -> Any:
+    """All keys and values."""
+    return _lookup(ctx, table_handle, "Tkeys", "Tvalues").export()
+
+
+@register_op(
+    "LookupTableImportV2", "table_handle: resource, keys: Tin, values: Tout ->", "Tin: type",
+    "Tout: type", stateful=True, shape=_import_shape, devices=("CPU",),
+)  # fmt: skip
+def lookup_table_import_v2(ctx: OpKernelContext, table_handle: Any, keys: Any, values: Any) -> None:
+    """Makes these the only entries."""
+    _lookup(ctx, table_handle, "Tin", "Tout").import_values(keys, values)
+
+
+for _op in (
+    hash_table_v2, mutable_hash_table_v2, mutable_hash_table_of_tensors_v2, initialize_table_v2,
+    initialize_table_from_text_file_v2, lookup_table_find_v2, lookup_table_insert_v2,
+    lookup_table_remove_v2, lookup_table_size_v2, lookup_table_export_v2, lookup_table_import_v2,
+):  # fmt: skip
+    _op.not_differentiable()

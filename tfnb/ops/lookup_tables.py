@@ -1,0 +1,342 @@
+"""Tables from keys to values, behind the handles of the lookup ops.
+
+A :class:`HashTable` is filled once and then only read; a :class:`MutableHashTable` may change at
+any time. Both keep a dict from a key as a Python value to the index-free value itself (a Python
+scalar, or an array where values have a shape). ``_lock`` guards every change; a reader sees the
+dict of one moment. Corresponds to ``lookup_table_op.cc`` and ``initializable_lookup_table.cc``.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tfnb.core import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tfnb.core.dtypes import DType
+
+
+class LookupTable:
+    """What all tables share: dtypes, the shape of a value, finding.
+
+    Args:
+      name: for messages.
+      key_dtype: dtype of the keys.
+      value_dtype: dtype of the values.
+      value_shape: the shape of one value.
+    """
+
+    def __init__(
+        self, name: str, key_dtype: DType, value_dtype: DType, value_shape: tuple[int, ...] = ()
+    ) -> None:
+        self.name = name
+        self.key_dtype = key_dtype
+        self.value_dtype = value_dtype
+        self.value_shape = value_shape
+        self._lock = threading.RLock()
+        self._entries: dict[Any, Any] = {}  # changed under self._lock
+
+    def size(self) -> int:
+        """How many keys there are."""
+        return len(self._entries)
+
+    def find(self, keys: Any, default: Any) -> Any:
+        """The value of each key; ``default`` is one value, or one for each key."""
+        rows = self._check_default(np.shape(keys), np.shape(default))
+        wanted = np.asarray(keys).reshape(-1).tolist()
+        with self._lock:
+            entries = self._entries
+            if rows:
+                defaults = self._rows(default)
+                found = [entries.get(key, other) for key, other in zip(wanted, defaults)]
+            else:
+                other = self._rows(np.reshape(np.asarray(default), (1, *self.value_shape)))[0]
+                found = [entries.get(key, other) for key in wanted]
+        return self._array(found, np.shape(keys))
+
+    def export(self) -> tuple[Any, Any]:
+        """All keys and their values."""
+        with self._lock:
+            keys, values = list(self._entries), list(self._entries.values())
+        return _array_of(keys, self.key_dtype), self._array(values, (len(values),))
+
+    def insert(self, keys: Any, values: Any) -> None:
+        """Adds or replaces values."""
+        raise NotImplementedError
+
+    def remove(self, keys: Any) -> None:
+        """Forgets keys; unknown ones are no error."""
+        raise NotImplementedError
+
+    def import_values(self, keys: Any, values: Any) -> None:
+        """Makes these the only entries."""
+        raise NotImplementedError
+
+    def check_values(self, keys: Any, values: Any) -> None:
+        """Refuses values that are not one for each key.
+
+        Raises:
+          InvalidArgumentError: their shape says so.
+        """
+        wanted = (*np.shape(keys), *self.value_shape)
+        if np.shape(values) != wanted:
+            raise errors.invalid_argument(
+                f"Expected shape {_dims(wanted)} for value, got {_dims(np.shape(values))}"
+            )
+
+    def _check_default(self, keys: tuple[int, ...], default: tuple[int, ...]) -> bool:
+        """Whether the default is one for each key."""
+        full = (*keys, *self.value_shape)
+        if default not in (self.value_shape, full):
+            raise errors.invalid_argument(
+                f"Expected shape {_dims(self.value_shape)} or {_dims(full)} for default value, "
+                f"got {_dims(default)}"
+            )
+        return default != self.value_shape
+
+    def _rows(self, values: Any) -> list[Any]:
+        """Values as they are kept, one for each key."""
+        array = np.asarray(values)
+        if not self.value_shape:
+            flat = array.reshape(-1)
+            return flat.tolist() if _is_exact(self.value_dtype) else list(flat)
+        return [row.copy() for row in array.reshape(-1, *self.value_shape)]
+
+    def _array(self, rows: list[Any], shape: tuple[int, ...]) -> Any:
+        if not self.value_shape:
+            return _array_of(rows, self.value_dtype).reshape(shape)
+        out = np.empty((len(rows), *self.value_shape), self.value_dtype.numpy_dtype)
+        for position, row in enumerate(rows):
+            out[position] = row
+        return out.reshape((*shape, *self.value_shape))
+
+
+class HashTable(LookupTable):
+    """A table that is filled once; filling it again with as many entries changes nothing."""
+
+    is_initialized = False
+
+    def initialize(self, keys: Any, values: Any) -> None:
+        """Fills the table from tensors.
+
+        Raises:
+          InvalidArgumentError: there are more or fewer values than keys.
+          FailedPreconditionError: it holds something else, or a key has two values.
+        """
+        if np.size(keys) != np.size(values):
+            raise errors.invalid_argument(
+                f"Keys and values must have the same size {np.size(keys)} vs {np.size(values)}"
+            )
+        self.fill(zip(np.asarray(keys).reshape(-1).tolist(), self._rows(values)), np.size(keys))
+
+    def fill(self, entries: Iterable[tuple[Any, Any]], count: int) -> None:
+        """Fills the table from ``count`` pairs; after an error it is as empty as before."""
+        with self._lock:
+            if self.is_initialized:
+                if count != len(self._entries):
+                    raise errors.failed_precondition(
+                        "Table was already initialized with different data."
+                    )
+                return
+            found: dict[Any, Any] = {}
+            for key, value in entries:
+                known = found.setdefault(key, value)
+                if known != value:
+                    raise errors.failed_precondition(
+                        "HashTable has different value for same key. Key "
+                        f"{_shown(key)} has {_shown(known)} and trying to add value "
+                        f"{_shown(value)}"
+                    )
+            self._entries = found
+            self.is_initialized = True
+
+    def find(self, keys: Any, default: Any) -> Any:
+        """The value of each key, or the (first) default.
+
+        Raises:
+          FailedPreconditionError: the table was not filled.
+        """
+        if not self.is_initialized:
+            raise errors.failed_precondition("Table not initialized.")
+        self._check_default(np.shape(keys), np.shape(default))
+        flat = np.asarray(default).reshape(-1)
+        # Where there are no keys, a default for each of them is empty.
+        first = flat[0] if flat.size else np.zeros((), self.value_dtype.numpy_dtype)[()]
+        if not isinstance(first, bytes):
+            return super().find(keys, first)
+        return super().find(keys, np.array(first, dtype=object))
+
+    def export(self) -> tuple[Any, Any]:
+        """All keys and their values.
+
+        Raises:
+          AbortedError: the table was not filled.
+        """
+        if not self.is_initialized:
+            raise errors.aborted("HashTable is not initialized.")
+        return super().export()
+
+    def insert(self, keys: Any, values: Any) -> None:
+        """Is not for this kind of table."""
+        raise errors.unimplemented(
+            "Insert not supported by InitializableLookupTable implementations"
+        )
+
+    def remove(self, keys: Any) -> None:
+        """Is not for this kind of table."""
+        raise errors.unimplemented(
+            "Remove not supported by InitializableLookupTable implementations"
+        )
+
+    def import_values(self, keys: Any, values: Any) -> None:
+        """Fills the table."""
+        self.initialize(keys, values)
+
+
+class MutableHashTable(LookupTable):
+    """A table that may change at any time."""
+
+    def insert(self, keys: Any, values: Any) -> None:
+        """Adds or replaces values; of equal keys the last one counts."""
+        self.check_values(keys, values)
+        entries = zip(np.asarray(keys).reshape(-1).tolist(), self._rows(values))
+        with self._lock:
+            self._entries.update(entries)
+
+    def remove(self, keys: Any) -> None:
+        """Forgets keys; unknown ones are no error."""
+        with self._lock:
+            for key in np.asarray(keys).reshape(-1).tolist():
+                self._entries.pop(key, None)
+
+    def import_values(self, keys: Any, values: Any) -> None:
+        """Makes these the only entries."""
+        self.check_values(keys, values)
+        entries = dict(zip(np.asarray(keys).reshape(-1).tolist(), self._rows(values)))
+        with self._lock:
+            self._entries = entries
+
+
+# -- text files
+
+WHOLE_LINE: Final = -2
+LINE_NUMBER: Final = -1
+
+
+def entries_of_text(
+    table: LookupTable,
+    filename: str,
+    contents: bytes,
+    *,
+    key_index: int,
+    value_index: int,
+    vocab_size: int,
+    delimiter: str,
+    offset: int,
+) -> list[tuple[Any, Any]]:
+    """The entries that the lines of a file give: columns, whole lines or line numbers.
+
+    Raises:
+      InvalidArgumentError: a line or the number of lines is not as promised.
+      OutOfRangeError: the file is empty.
+    """
+    for what, index, dtype in (
+        ("Key", key_index, table.key_dtype),
+        ("Value", value_index, table.value_dtype),
+    ):
+        if index == LINE_NUMBER and dtype.name != "int64":
+            raise errors.invalid_argument(
+                f"{what} index for line number requires table {what.lower()} dtype of int64, got "
+                f"{dtype.name}"
+            )
+        if index == WHOLE_LINE and not (dtype.is_integer or dtype.name == "string"):
+            raise errors.invalid_argument(
+                f"{what} index for whole line requires table {what.lower()} dtype of integer or "
+                f"string, got {dtype.name}"
+            )
+    if not contents:
+        raise errors.out_of_range("Read less bytes than requested")
+    columns = max(key_index, value_index) + 1
+    entries: list[tuple[Any, Any]] = []
+    position = 0
+    lines = contents.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    for number, raw in enumerate(lines):
+        if number == vocab_size:
+            break
+        position += len(raw) + 1
+        line = raw.removesuffix(b"\r")
+        if not line:
+            raise errors.invalid_argument(
+                f"Invalid content in {filename}: empty line found at position {position}."
+            )
+        tokens = line.split(delimiter.encode()) if columns > 0 else []
+        if len(tokens) < columns:
+            raise errors.invalid_argument(
+                f"Invalid number of columns in {filename} line {number} ({_shown(line)}) : "
+                f"expected at least {columns} got {len(tokens)}"
+            )
+        key, value = (
+            number + offset
+            if index == LINE_NUMBER
+            else _parsed(line if index == WHOLE_LINE else tokens[index], dtype, number)
+            for index, dtype in ((key_index, table.key_dtype), (value_index, table.value_dtype))
+        )
+        entries.append((key, value))
+    if vocab_size != -1 and len(entries) != vocab_size:
+        raise errors.invalid_argument(
+            f"Invalid vocab_size in {filename}: expected {vocab_size} but got {len(entries)}"
+        )
+    return entries
+
+
+def _parsed(field: bytes, dtype: DType, line: int) -> Any:
+    """A field as the dtype wants it.
+
+    Raises:
+      InvalidArgumentError: it is no such number, or the dtype cannot be read from text.
+    """
+    if dtype.name == "string":
+        return field
+    try:
+        if dtype.name in ("int32", "int64"):
+            number = int(field.decode("ascii").replace("_", "?"))
+            if dtype.min <= number <= dtype.max:
+                return number
+        elif dtype.name in ("float32", "float64"):
+            return dtype.as_numpy_dtype(float(field.decode("ascii").replace("_", "?"))).item()
+        else:
+            raise errors.invalid_argument(f"Data type {dtype.name} not supported.")
+    except ValueError:
+        pass
+    kind = {"float32": "float", "float64": "double"}.get(dtype.name, dtype.name)
+    raise errors.invalid_argument(f"Field {_shown(field)} in line {line} is not a valid {kind}.")
+
+
+def _is_exact(dtype: DType) -> bool:
+    """Whether values go through Python scalars and back unchanged; others are kept as they are."""
+    return dtype.name != "variant"
+
+
+def _array_of(rows: Sequence[Any], dtype: DType) -> Any:
+    out = np.empty(len(rows), dtype.numpy_dtype)
+    if out.dtype == object:
+        for position, row in enumerate(rows):
+            out[position] = row
+    else:
+        out[:] = rows
+    return out
+
+
+def _shown(value: Any) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _dims(shape: Sequence[int]) -> str:
+    return f"[{','.join(map(str, shape))}]"
