@@ -206,6 +206,19 @@ def test_errors_are_raised_without_the_runtime_s_own(sess: tf.Session) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         sess.run(p + 1.0)
     assert caught.value.__suppress_context__
+    assert caught.value.__cause__ is None
+
+
+def test_a_python_function_s_exception_is_the_cause(sess: tf.Session) -> None:
+    """Its own traceback leads to the user's line."""
+
+    def divide(x: float) -> float:
+        raise ZeroDivisionError(x)
+
+    with pytest.raises(tf.errors.OpError, match="ZeroDivisionError") as caught:
+        sess.run(tf.py_func(divide, [1.0], tf.float64, name="divide"))
+    assert caught.value.op.name == "divide"
+    assert "defined at" in caught.value.message
 
 
 def test_placement_error_names_the_op(sess: tf.Session) -> None:
@@ -217,6 +230,7 @@ def test_placement_error_names_the_op(sess: tf.Session) -> None:
     ) as caught:
         sess.run(c)
     assert caught.value.op is c.op
+    assert "[[node far (Const), defined at" in caught.value.message
 
 
 def test_close_cancels_a_blocked_run() -> None:

@@ -104,7 +104,7 @@ class CallPlan:
             try:
                 self.executors = runtime.prepare(*self.signature)
             except errors.OpError as error:
-                raise explain(error, self.graph, self) from None
+                raise explain(error, self.graph, self) from error.__cause__
 
     def run(self, values: Iterable[Any], options: Any = None, run_metadata: Any = None) -> Any:
         """Run one step; ``values`` are the user's values of ``feeds``, in order."""
@@ -119,7 +119,7 @@ class CallPlan:
                 else:
                     results = self._run_prepared(self.executors, converted, options, run_metadata)
             except errors.OpError as error:
-                raise explain(error, self.graph, self) from None
+                raise explain(error, self.graph, self) from error.__cause__
         if self._only_value:
             value = results[0]
             if value.__class__ is _ndarray and value.ndim == 0:

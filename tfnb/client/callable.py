@@ -85,7 +85,7 @@ class CallableFromOptions:
         try:
             self._handle = session._session.make_callable(callable_options)
         except errors.OpError as error:
-            raise explain(error, graph, None) from None
+            raise explain(error, graph, None) from error.__cause__
 
     def __call__(self, *values: Any, run_metadata: Any = None) -> list[Any]:
         """Run the step; ``run_metadata`` is filled as the message's run options say."""
@@ -97,7 +97,7 @@ class CallableFromOptions:
         try:
             results = self._session._session.run_callable(self._handle, converted, run_metadata)
         except errors.OpError as error:
-            raise explain(error, self._session.graph, None) from None
+            raise explain(error, self._session.graph, None) from error.__cause__
         return [
             value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
             for value in results

@@ -20,7 +20,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
     r"""Text encoded; bytes as they are.
 
     >>> as_bytes("é"), as_bytes(b"x")
-    (b'\\xc3\\xa9', b'x')
+    (b'\xc3\xa9', b'x')
     """
     encoding = codecs.lookup(encoding).name
     if isinstance(bytes_or_text, bytearray):

@@ -191,7 +191,7 @@ def _numeric_converter(tensor: Tensor, runtime: Any) -> Callable[[Any], Any]:
         kind = value.__class__
         if kind is ndarray and value.dtype == dtype:
             array = value
-        elif kind is float and takes_scalar and takes_python_float:
+        elif kind is float and takes_scalar and takes_python_float and tensor.shape is shape:
             return scalar_type(value)
         else:
             array = as_array(tensor, value)

@@ -35,7 +35,7 @@ def setup(session: BaseSession, fetches: Any, feeds: Any) -> str:
             [tensor.name for tensor in fed], fetched, targets
         )
     except errors.OpError as error:
-        raise explain(error, graph, None) from None
+        raise explain(error, graph, None) from error.__cause__
     return handle
 
 
@@ -62,7 +62,7 @@ def run(
         try:
             results = session._session.partial_run(handle, values, wanted)
         except errors.OpError as error:
-            raise explain(error, graph, None) from None
+            raise explain(error, graph, None) from error.__cause__
     by_name = dict(zip(wanted, results))
     return mapper.build_results(
         [

@@ -256,7 +256,7 @@ class BaseSession:
             try:
                 self._session.extend(graph_def)
             except errors.OpError as error:
-                raise explain(error, self._graph, None) from None
+                raise explain(error, self._graph, None) from error.__cause__
             except BaseException:
                 # An interrupt. The runtime takes all nodes or none; which of the two it was?
                 if graph_def.node and self._session.has_node(graph_def.node[-1].name):

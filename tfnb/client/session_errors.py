@@ -40,12 +40,12 @@ def explain(error: OpError, graph: Graph, plan: CallPlan | None) -> OpError:
         plan: The run that failed; None where the question was not an ordinary run.
 
     Returns:
-        An error of the same class, to be raised ``from None``.
+        An error of the same class, to be raised from the cause of the first one.
     """
     name = error.node_name or _node_in(error.message)
     op = _find_operation(graph, name)
     lines = [error.message]
-    if name is not None and not _NODE_IN_MESSAGE.search(error.message):
+    if name is not None and (op is not None or not _NODE_IN_MESSAGE.search(error.message)):
         lines.append(f"\t [[node {name}{_definition(op)}]]")
     lines += _advice(error, op, plan)
     cls: Any = type(error)
@@ -58,7 +58,6 @@ def explain(error: OpError, graph: Graph, plan: CallPlan | None) -> OpError:
     explained.names_creation = True
     for note in getattr(error, "__notes__", ()):
         explained.add_note(note)
-    explained.__cause__ = error.__cause__
     return explained
 
 
@@ -89,7 +88,7 @@ def _definition(op: Operation | None) -> str:
 def _caller(op: Operation) -> str:
     """Where a library function that made the op was called from; nothing in a notebook cell."""
     site, frames = op.creation_site, op.traceback
-    if site is None or site.cell is not None or len(frames) < 2:
+    if site is None or site.cell is not None or site.function == "<module>" or len(frames) < 2:
         return ""
     return f", called from {frames[-2].filename}:{frames[-2].lineno}"
 
