@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 import tfnb as tf
@@ -51,6 +52,17 @@ def test_each_op_runs_once(sess: tf.Session) -> None:
     assert sess.partial_run(handle, r1, {a: 1.0}) == 2.0
     assert sess.partial_run(handle, r2, {b: 5.0}) == 6.0
     assert len(calls) == 1
+
+
+def test_a_fed_array_may_be_refilled_before_the_next_call(sess: tf.Session) -> None:
+    """The step works with what was fed."""
+    a, b = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.float32, [2])
+    first, total = a * 2.0, a + b
+    handle = sess.partial_run_setup([first, total], [a, b])
+    buffer = np.float32([1, 2])
+    assert sess.partial_run(handle, first, {a: buffer}).tolist() == [2.0, 4.0]
+    buffer[...] = 10
+    assert sess.partial_run(handle, total, {b: buffer}).tolist() == [11.0, 12.0]
 
 
 def test_calls_may_only_feed_or_only_fetch(sess: tf.Session) -> None:

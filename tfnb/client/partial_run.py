@@ -12,6 +12,7 @@ from tfnb.client.feeds import Feed, expand_feed_dict, fed_tensor
 from tfnb.client.fetches import FetchMapper
 from tfnb.client.session_errors import explain
 from tfnb.core import errors
+from tfnb.core.resource_mgr import owned
 from tfnb.framework.operation import Operation
 from tfnb.framework.tensor import Tensor
 
@@ -58,7 +59,8 @@ def run(
     results: list[Any] = []
     if wanted or feeds:
         session._extend_graph()
-        values = {feed.name: feed.convert(given[tensor]) for tensor, feed in feeds.items()}
+        # The step goes on after this call, so the values are given to it, not lent.
+        values = {feed.name: owned(feed.convert(given[tensor])) for tensor, feed in feeds.items()}
         try:
             results = session._session.partial_run(handle, values, wanted)
         except errors.OpError as error:

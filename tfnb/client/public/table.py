@@ -399,16 +399,6 @@ TABLE: dict[str, dict[str, str]] = {
         "math": "in_top_k top_k",
         "nn": "in_top_k top_k",
     },
-    "tfnb.ops.training.optimizer": {
-        "train": "Optimizer",
-    },
-    "tfnb.ops.training.optimizers": {
-        "train": (
-            "GradientDescentOptimizer MomentumOptimizer AdamOptimizer AdagradOptimizer "
-            "AdadeltaOptimizer RMSPropOptimizer FtrlOptimizer ProximalGradientDescentOptimizer "
-            "ProximalAdagradOptimizer"
-        ),
-    },
     "tfnb.ops.transpose_ops": {
         "linalg": "matrix_transpose transpose:matrix_transpose",
         "manip": "reverse roll",
