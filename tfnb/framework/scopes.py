@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.default_graph import _default_graph_stack, get_default_graph
 from tfnb.framework.graph_scopes import (
     AttributeScope,
     ColocationScope,
@@ -16,7 +17,7 @@ from tfnb.framework.graph_scopes import (
 from tfnb.framework.op_builder import graph_of_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from types import TracebackType
 
     from tfnb.framework.default_stack import StackController
@@ -26,7 +27,7 @@ EXPORTS = {
     "tf": [
         "name_scope", "op_scope", "device", "control_dependencies", "colocate_with",
         "container", "add_to_collection", "add_to_collections", "get_collection",
-        "get_collection_ref",
+        "get_collection_ref", "init_scope",
     ],
 }  # fmt: skip
 
@@ -132,6 +133,20 @@ def _colocate_with_for_gradient(
     op: Any, gradient_uid: str | None, ignore_existing: bool = False
 ) -> ColocationScope:
     return get_default_graph()._colocate_with_for_gradient(op, gradient_uid, ignore_existing)
+
+
+@contextlib.contextmanager
+def init_scope() -> Iterator[None]:
+    """Lifts what is built inside out of loops, branches, dependencies and function bodies."""
+    graph = get_default_graph()
+    scope = graph.get_name_scope()
+    outer = next((g for g in reversed(_default_graph_stack.stack) if not g.building_function), None)
+    with contextlib.ExitStack() as stack:
+        if graph.building_function and outer is not None:
+            stack.enter_context(outer.as_default())
+        stack.enter_context(name_scope(f"{scope}/" if scope else ""))
+        stack.enter_context(control_dependencies(None))
+        yield
 
 
 def container(container_name: str) -> AttributeScope:

@@ -1,51 +1,123 @@
-"""``tf.train.Optimizer``: from a loss to the ops that update variables.
+"""``tf.train.Optimizer``: from a loss to an operation that changes variables.
 
-A subclass says which slots it keeps (``_create_slots``), how its hyperparameters become tensors
-(``_prepare``) and how one gradient is applied (``_arguments`` with a family of apply ops).
+``minimize`` is ``compute_gradients`` and then ``apply_gradients``. An optimizer of one's own is a
+subclass that overrides some of ``_create_slots``, ``_prepare``, ``_apply_dense``,
+``_resource_apply_dense``, ``_apply_sparse``, ``_resource_apply_sparse`` and ``_finish``. Where the
+whole step is one op per variable, :class:`RuleOptimizer` needs only the op and the names of what
+goes in.
+
+A slot is a variable that an optimizer keeps for each trained variable, named after both
+(``w/Momentum``). Corresponds to TensorFlow's training/optimizer.py.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tfnb.core import dtypes
+from tfnb.framework import nest
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.indexed_slices import IndexedSlices
+from tfnb.framework.indexed_slices import (
+    IndexedSlices,
+    convert_to_tensor_or_indexed_slices,
+)
 from tfnb.framework.scopes import (
-    add_to_collection,
     colocate_with,
     control_dependencies,
     get_collection,
+    get_collection_ref,
+    init_scope,
     name_scope,
 )
 from tfnb.framework.tensor import Tensor
-from tfnb.ops import array_ops, math_ops, resource_variable_ops, state_ops
-from tfnb.ops.control_flow import group, tuple_
+from tfnb.ops import array_ops, control_flow, math_ops, segment_ops, state_ops
 from tfnb.ops.gradients import gradients
 from tfnb.ops.resource_variable import is_resource_variable
-from tfnb.ops.training.slot_creator import create_slot, create_zeros_slot
+from tfnb.ops.resource_variable_ops import assign_add_variable_op
+from tfnb.ops.training import slot_creator
 from tfnb.ops.unique_ops import unique
+from tfnb.ops.variable_scope import get_variable, variable_scope
 from tfnb.ops.variables import Variable, trainable_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from tfnb.core.dtypes import DType
+    from tfnb.core.op_registry import OpDefinition
     from tfnb.framework.operation import Operation
     from tfnb.ops.training_ops import ApplyOps
 
 EXPORTS = {"train": ["Optimizer"]}
 
-_TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+_TRAINABLE_DTYPES = frozenset({dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64})
+
+
+def _key(variable: Any) -> Any:
+    """What a variable's slots are found by."""
+    op = getattr(variable, "op", None)
+    return variable._unique_id if op is None else (op.graph, op.name)
+
+
+def _deduplicated(values: Any, indices: Any) -> tuple[Any, Any]:
+    """Rows and their indices, rows of the same index summed."""
+    unique_indices, positions = unique(indices)
+    count = array_ops.shape(unique_indices)[0]
+    return segment_ops.unsorted_segment_sum(values, positions, count), unique_indices
+
+
+class _Trained:
+    """A variable that an optimizer changes: by reference or by resource handle."""
+
+    __slots__ = ("is_resource", "variable")
+
+    def __init__(self, variable: Any) -> None:
+        if variable.op.type == "VarHandleOp":
+            self.is_resource = True
+        elif isinstance(variable, (Variable, Tensor)):
+            self.is_resource = False
+        else:
+            raise NotImplementedError("Trying to optimize unsupported type ", variable)
+        self.variable = variable
+
+    def target(self) -> Any:
+        """What gradients are taken with respect to."""
+        variable = self.variable
+        if self.is_resource or isinstance(variable, Tensor):
+            return variable
+        return variable._ref()
+
+    def update_op(self, optimizer: Optimizer, grad: Any) -> Any:
+        """The operation that changes the variable."""
+        variable = self.variable
+        if isinstance(variable, Tensor):
+            raise NotImplementedError("Trying to update a Tensor ", variable)
+        constraint = variable.constraint
+        if isinstance(grad, IndexedSlices):
+            if constraint is not None:
+                raise RuntimeError("Cannot use a constraint function on a sparse variable.")
+            if self.is_resource:
+                return optimizer._resource_apply_sparse_duplicate_indices(
+                    grad.values, variable, grad.indices
+                )
+            return optimizer._apply_sparse_duplicate_indices(grad, variable)
+        apply = optimizer._resource_apply_dense if self.is_resource else optimizer._apply_dense
+        update = apply(grad, variable)
+        if constraint is None:
+            return update
+        with control_dependencies([update]):
+            # Read anew: what a reference variable gave before the update is the old value.
+            value = variable if self.is_resource else variable.read_value()
+            return variable.assign(constraint(value))
 
 
 class Optimizer:
-    """Minimizes a loss by changing variables.
+    """What all optimizers share.
 
     Attributes:
-      GATE_NONE: gradients are applied as soon as they are there.
-      GATE_OP: an op's gradients are all computed before any is used.
+      GATE_NONE: gradients are used as soon as they are there.
+      GATE_OP: all gradients of one op are computed before any of them is used.
       GATE_GRAPH: all gradients are computed before any is used.
     """
 
@@ -53,38 +125,66 @@ class Optimizer:
     GATE_OP = 1
     GATE_GRAPH = 2
 
-    def __init__(self, use_locking: bool, name: str) -> None:
+    def __init__(
+        self, use_locking: bool, name: str, use_own_namescope_for_non_slot_vars: bool = False
+    ) -> None:
+        """Makes an optimizer.
+
+        Args:
+          use_locking: whether updates lock the variables.
+          name: the name scope of what it makes, and the name of its slots.
+          use_own_namescope_for_non_slot_vars: whether variables that belong to no other variable
+            are named after the optimizer.
+
+        Raises:
+          ValueError: the name is empty.
+        """
         if not name:
             raise ValueError("Must specify the optimizer name")
         self._use_locking = use_locking
         self._name = name
-        # slot name -> (graph, variable) -> slot
-        self._slots: dict[str, dict[tuple[int, str], Any]] = {}
-        self._non_slots: dict[tuple[str, int], Any] = {}
+        self._use_own_namescope_for_non_slot_vars = use_own_namescope_for_non_slot_vars
+        if use_own_namescope_for_non_slot_vars:
+            with variable_scope(None, default_name=name) as scope:
+                self._non_slot_variable_scope = scope
+        # slot name -> key of the trained variable -> slot
+        self._slots: dict[str, dict[Any, Any]] = {}
+        # (name, graph) -> variable
+        self._non_slot_dict: dict[tuple[str, Any], Any] = {}
 
     def get_name(self) -> str:
         """The optimizer's name."""
         return self._name
 
-    # -- from a loss to updates
+    # -- what users call -----------------------------------------------------------------------
 
     def minimize(
         self,
         loss: Any,
         global_step: Any = None,
-        var_list: Iterable[Any] | None = None,
+        var_list: Any = None,
         gate_gradients: int = GATE_OP,
-        aggregation_method: Any = None,
+        aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
         name: str | None = None,
         grad_loss: Any = None,
     ) -> Operation:
-        """An op that takes one step: gradients of ``loss``, applied to the variables.
+        """An operation that changes variables so that the loss becomes smaller.
+
+        Args:
+          loss: a tensor.
+          global_step: a variable that each step adds 1 to.
+          var_list: the variables to change; all trainable ones if not given.
+          gate_gradients: ``GATE_NONE``, ``GATE_OP`` or ``GATE_GRAPH``.
+          aggregation_method: how gradients are summed.
+          colocate_gradients_with_ops: whether gradients share the device of their op.
+          name: the name of the operation.
+          grad_loss: what the gradient of the loss is weighted with.
 
         Raises:
-          ValueError: no variable has a gradient.
+          ValueError: the loss depends on none of the variables.
         """
-        pairs = self.compute_gradients(
+        grads_and_vars = self.compute_gradients(
             loss,
             var_list=var_list,
             gate_gradients=gate_gradients,
@@ -92,254 +192,334 @@ class Optimizer:
             colocate_gradients_with_ops=colocate_gradients_with_ops,
             grad_loss=grad_loss,
         )
-        if all(grad is None for grad, _ in pairs):
-            names = [variable.op.name for _, variable in pairs]
+        if all(grad is None for grad, _ in grads_and_vars):
             raise ValueError(
                 "No gradients provided for any variable, check your graph for ops that do not "
-                f"support gradients, between variables {names} and loss {loss}."
+                f"support gradients, between variables {[str(v) for _, v in grads_and_vars]} and "
+                f"loss {loss}."
             )
-        return self.apply_gradients(pairs, global_step=global_step, name=name)
+        op: Operation = self.apply_gradients(grads_and_vars, global_step=global_step, name=name)
+        return op
 
     def compute_gradients(
         self,
         loss: Any,
-        var_list: Iterable[Any] | None = None,
+        var_list: Any = None,
         gate_gradients: int = GATE_OP,
-        aggregation_method: Any = None,
+        aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
         grad_loss: Any = None,
     ) -> list[tuple[Any, Any]]:
-        """(gradient, variable) for every variable; a gradient may be None.
-
-        Args:
-          loss: a tensor, or a function without arguments that builds one.
-          var_list: default: the trainable variables of the graph.
-          gate_gradients: GATE_NONE, GATE_OP or GATE_GRAPH.
-          aggregation_method: as for ``tf.gradients``.
-          colocate_gradients_with_ops: whether gradients live with the ops they are of.
-          grad_loss: the gradient that flows into ``loss``.
+        """Pairs of gradient and variable; None where the loss does not depend on the variable.
 
         Raises:
-          TypeError: ``var_list`` holds something that is no variable.
-          ValueError: there are no variables, or the loss or a variable has no float dtype.
+          ValueError: an argument is not allowed, or there is nothing to optimize.
+          RuntimeError: the loss is a function, which needs eager execution.
         """
-        if callable(loss) and not isinstance(loss, Tensor):
-            loss = loss()
+        if callable(loss):
+            raise RuntimeError(
+                "`loss` passed to Optimizer.compute_gradients is a function; tfnb runs graphs, so "
+                "pass the loss as a tensor."
+            )
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError(
                 "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
                 f"Optimizer.GATE_GRAPH.  Not {gate_gradients}"
             )
-        self._check_types([loss])
+        self._assert_valid_dtypes([loss])
         if grad_loss is not None:
-            self._check_types([grad_loss])
+            self._assert_valid_dtypes([grad_loss])
         if var_list is None:
-            variables = [*trainable_variables()]
+            variables = trainable_variables()
             variables += get_collection(GraphKeys.TRAINABLE_RESOURCE_VARIABLES)
         else:
-            variables = list(var_list)
+            variables = nest.flatten(var_list)
         variables += get_collection(GraphKeys._STREAMING_MODEL_PORTS)
-        for variable in variables:
-            if not isinstance(variable, Variable):
-                raise TypeError(f"Argument is not a variable: {variable!r}")
+        trained = [_Trained(variable) for variable in variables]
         if not variables:
             raise ValueError("No variables to optimize.")
-        targets = [v.handle if is_resource_variable(v) else v._ref() for v in variables]
         grads = gradients(
             loss,
-            targets,
+            [one.target() for one in trained],
             grad_ys=grad_loss,
             gate_gradients=gate_gradients == self.GATE_OP,
             aggregation_method=aggregation_method,
             colocate_gradients_with_ops=colocate_gradients_with_ops,
         )
         if gate_gradients == self.GATE_GRAPH:
-            grads = tuple_(grads)
-        self._check_types([v for g, v in zip(grads, variables) if g is not None])
-        return list(zip(grads, variables))
+            grads = control_flow.tuple_(grads)
+        pairs = list(zip(grads, variables, strict=True))
+        self._assert_valid_dtypes(
+            [v for g, v in pairs if g is not None and v.dtype != dtypes.resource]
+        )
+        return pairs
 
     def apply_gradients(
         self,
         grads_and_vars: Iterable[tuple[Any, Any]],
         global_step: Any = None,
         name: str | None = None,
-    ) -> Operation:
-        """An op that applies gradients, and then adds one to ``global_step``.
+    ) -> Any:
+        """An operation that changes variables by their gradients.
+
+        Args:
+          grads_and_vars: pairs as from ``compute_gradients``; those without gradient are left out.
+          global_step: a variable that each step adds 1 to.
+          name: the name of the operation.
 
         Raises:
-          TypeError: a gradient or variable is of the wrong kind.
-          ValueError: no variable has a gradient.
+          ValueError: there is no variable, or none has a gradient.
+          TypeError: a gradient is no tensor.
         """
-        pairs = [(self._as_gradient(grad), var) for grad, var in grads_and_vars]
+        pairs = list(grads_and_vars)
         if not pairs:
             raise ValueError("No variables provided.")
-        used = [(grad, var) for grad, var in pairs if grad is not None]
-        if not used:
-            names = [var.op.name for _, var in pairs]
-            raise ValueError(f"No gradients provided for any variable: {names}.")
-        graph = get_default_graph()
-        with control_dependencies(None):
-            self._create_slots([var for _, var in used])
-        updates = []
+        updates = [(_as_gradient(grad), _Trained(variable)) for grad, variable in pairs]
+        variables = [one.variable for grad, one in updates if grad is not None]
+        if not variables:
+            raise ValueError(
+                f"No gradients provided for any variable: {[str(v) for _, v in pairs]}."
+            )
+        with init_scope():
+            self._create_slots(variables)
+        update_ops = []
         with name_scope(name, self._name) as scope:
             self._prepare()
-            for grad, var in used:
-                with name_scope(f"update_{var.op.name}"), colocate_with(var.op):
-                    updates.append(self._update(grad, var))
+            for grad, one in updates:
+                if grad is None:
+                    continue
+                with name_scope("update_" + one.variable.op.name), colocate_with(one.variable):
+                    update_ops.append(one.update_op(self, grad))
             if global_step is None:
-                train = self._finish(updates, scope)
+                applied = self._finish(update_ops, scope)
             else:
-                with control_dependencies([self._finish(updates, "update")]):
-                    with colocate_with(global_step.op):
-                        train = _add_one(global_step, scope)
-        operation: Operation = train.op if isinstance(train, Tensor) else train
-        if operation not in graph.get_collection_ref(GraphKeys.TRAIN_OP):
-            add_to_collection(GraphKeys.TRAIN_OP, operation)
-        return operation
-
-    @staticmethod
-    def _as_gradient(grad: Any) -> Any:
-        if grad is None or isinstance(grad, IndexedSlices):
-            return grad
-        return convert_to_tensor(grad)
-
-    def _check_types(self, tensors: Sequence[Any]) -> None:
-        for tensor in tensors:
-            if tensor.dtype.base_dtype not in _TYPES:
-                raise ValueError(
-                    f"Invalid type {tensor.dtype.base_dtype!r} for {tensor.name}, expected: "
-                    f"{[t.name for t in _TYPES]}."
-                )
-
-    def _update(self, grad: Any, var: Any) -> Any:
-        """The op that applies one gradient."""
-        is_resource = is_resource_variable(var)
-        if not isinstance(grad, IndexedSlices):
-            update = self._apply(grad, var, None)
-        elif is_resource or self._sums_repeated_indices:
-            # Most rules must see a row once, with the sum of its gradients.
-            values, indices = _without_repetition(grad.values, grad.indices)
-            update = self._apply(values, var, indices)
-        else:
-            update = self._apply(grad.values, var, grad.indices)
-        if var.constraint is None:
-            return update
-        with control_dependencies([update]):
-            # Read anew: what was read before the update is the value of before.
-            return var.assign(var.constraint(var.read_value()), read_value=False)
-
-    _sums_repeated_indices = True
-
-    # -- what a subclass says
-
-    _ops: ApplyOps
-
-    def _create_slots(self, var_list: Sequence[Any]) -> None:
-        """Makes the slots of these variables."""
-
-    def _prepare(self) -> None:
-        """Turns hyperparameters into tensors."""
-
-    def _arguments(self, var: Any) -> tuple[list[Any], list[Any], list[Any]]:
-        """Slots; hyperparameters before the gradient; hyperparameters after it."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it applies gradients")
-
-    def _attributes(self) -> dict[str, Any]:
-        """Attributes of the apply op."""
-        return {"use_locking": self._use_locking}
-
-    def _apply(self, grad: Any, var: Any, indices: Any) -> Any:
-        """The apply op for one variable; ``indices`` is None for a dense gradient."""
-        slots, before, after = self._arguments(var)
-        ops = self._ops
-        if is_resource_variable(var):
-            build = ops.resource if indices is None else ops.resource_sparse
-            cells = [v.handle for v in (var, *slots)]
-        else:
-            build = ops.dense if indices is None else ops.sparse
-            cells = [v._ref() for v in (var, *slots)]
-        if build is None:
-            raise NotImplementedError(
-                f"{type(self).__name__} has no rule for sparse gradients of '{var.op.name}'."
-            )
-        dtype = var.dtype.base_dtype
-        grads = [grad] if indices is None else [grad, indices]
-        return build(
-            *cells,
-            *[math_ops.cast(value, dtype) for value in before],
-            *grads,
-            *[math_ops.cast(value, dtype) for value in after],
-            **self._attributes(),
-        )
-
-    def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Any:
-        """One op for all updates."""
-        return group(*update_ops, name=name_scope)
-
-    # -- slots
-
-    def _slot_key(self, var: Any) -> tuple[int, str]:
-        return id(var.graph), var.op.name
-
-    def _zeros_slot(self, var: Any, slot_name: str, op_name: str) -> Any:
-        slots = self._slots.setdefault(slot_name, {})
-        key = self._slot_key(var)
-        if key not in slots:
-            slots[key] = create_zeros_slot(var, op_name)
-        return slots[key]
-
-    def _get_or_make_slot(self, var: Any, value: Any, slot_name: str, op_name: str) -> Any:
-        slots = self._slots.setdefault(slot_name, {})
-        key = self._slot_key(var)
-        if key not in slots:
-            slots[key] = create_slot(var, value, op_name)
-        return slots[key]
+                with control_dependencies([self._finish(update_ops, "update")]):
+                    with colocate_with(global_step):
+                        applied = _add_one(global_step, scope)
+            if isinstance(applied, Tensor):
+                applied = applied.op
+            train_ops = get_collection_ref(GraphKeys.TRAIN_OP)
+            if applied not in train_ops:
+                train_ops.append(applied)
+            return applied
 
     def get_slot(self, var: Any, name: str) -> Any:
-        """The slot of a variable by the slot's name, or None."""
-        return self._slots.get(name, {}).get(self._slot_key(var))
+        """The slot of that name for a variable, or None."""
+        return self._slots.get(name, {}).get(_key(var))
 
     def get_slot_names(self) -> list[str]:
-        """The names of the slots there are, sorted."""
+        """The names of the slots."""
         return sorted(self._slots)
 
-    def _create_non_slot_variable(self, initial_value: Any, name: str, colocate: Any) -> Any:
-        """A variable of the optimizer itself, beside a variable it optimizes."""
-        key = (name, id(colocate.graph))
-        if key not in self._non_slots:
-            with colocate_with(colocate.op):
-                self._non_slots[key] = Variable(
-                    initial_value,
-                    name=name,
-                    trainable=False,
-                    use_resource=is_resource_variable(colocate),
-                )
-        return self._non_slots[key]
-
-    def _get_non_slot_variable(self, name: str, graph: Any) -> Any:
-        return self._non_slots.get((name, id(graph)))
-
     def variables(self) -> list[Any]:
-        """All variables that the optimizer made in the default graph, by name."""
+        """The optimizer's own variables in the default graph, by name."""
         graph = get_default_graph()
-        found = [v for v in self._non_slots.values() if v.graph is graph]
+        own = list(self._non_slot_variables())
         for slots in self._slots.values():
-            found += [v for v in slots.values() if v.graph is graph]
-        return sorted(found, key=lambda variable: str(variable.name))
+            own += slots.values()
+        return sorted((v for v in own if v.op.graph is graph), key=lambda v: str(v.name))
 
-    def _call_if_callable(self, value: Any) -> Any:
-        return value() if callable(value) else value
+    # -- what subclasses override --------------------------------------------------------------
+
+    def _valid_dtypes(self) -> Iterable[DType]:
+        """The types that loss, gradients and variables may have."""
+        return _TRAINABLE_DTYPES
+
+    def _create_slots(self, var_list: Sequence[Any]) -> None:
+        """Makes the slots of all variables that will be changed."""
+
+    def _prepare(self) -> None:
+        """Makes the tensors that updates need, once per ``apply_gradients``."""
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        """The update of a reference variable by a dense gradient."""
+        raise NotImplementedError
+
+    def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
+        """The update of a resource variable by a dense gradient."""
+        raise NotImplementedError
+
+    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+        """The update of a reference variable by slices with different indices."""
+        raise NotImplementedError
+
+    def _resource_apply_sparse(self, grad: Any, handle: Any, indices: Any) -> Any:
+        """The update of a resource variable by rows with different indices."""
+        raise NotImplementedError
+
+    def _apply_sparse_duplicate_indices(self, grad: Any, var: Any) -> Any:
+        """The update of a reference variable by slices whose indices may be the same."""
+        values, indices = _deduplicated(grad.values, grad.indices)
+        return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var)
+
+    def _resource_apply_sparse_duplicate_indices(self, grad: Any, handle: Any, indices: Any) -> Any:
+        """The update of a resource variable by rows whose indices may be the same."""
+        values, indices = _deduplicated(grad, indices)
+        return self._resource_apply_sparse(values, handle, indices)
+
+    def _finish(self, update_ops: list[Any], name_scope: str) -> Any:
+        """One operation of all updates, and of what has to be done after them."""
+        return control_flow.group(*update_ops, name=name_scope)
+
+    # -- what subclasses call ------------------------------------------------------------------
+
+    def _assert_valid_dtypes(self, tensors: Iterable[Any]) -> None:
+        valid = self._valid_dtypes()
+        for tensor in tensors:
+            dtype = tensor.dtype.base_dtype
+            if dtype not in valid:
+                raise ValueError(
+                    f"Invalid type {dtype!r} for {tensor.name}, expected: {list(valid)}."
+                )
+
+    def _call_if_callable(self, param: Any) -> Any:
+        """A hyperparameter, which may be given as a function without arguments."""
+        return param() if callable(param) else param
+
+    def _slot_dict(self, slot_name: str) -> dict[Any, Any]:
+        return self._slots.setdefault(slot_name, {})
+
+    def _get_or_make_slot(self, var: Any, val: Any, slot_name: str, op_name: str) -> Any:
+        """A slot that begins with a value."""
+        slots = self._slot_dict(slot_name)
+        if _key(var) not in slots:
+            slots[_key(var)] = slot_creator.create_slot(var, val, op_name)
+        return slots[_key(var)]
+
+    def _get_or_make_slot_with_initializer(
+        self, var: Any, initializer: Any, shape: Any, dtype: Any, slot_name: str, op_name: str
+    ) -> Any:
+        """A slot whose first value an initializer makes."""
+        slots = self._slot_dict(slot_name)
+        if _key(var) not in slots:
+            slots[_key(var)] = slot_creator.create_slot_with_initializer(
+                var, initializer, shape, dtype, op_name
+            )
+        return slots[_key(var)]
+
+    def _zeros_slot(self, var: Any, slot_name: str, op_name: str) -> Any:
+        """A slot that begins with zeros."""
+        slots = self._slot_dict(slot_name)
+        if _key(var) not in slots:
+            slots[_key(var)] = slot_creator.create_zeros_slot(var, op_name)
+        return slots[_key(var)]
+
+    def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Any) -> Any:
+        """A variable of the optimizer that belongs to no trained variable."""
+        key = (name, colocate_with.graph)
+        found = self._non_slot_dict.get(key)
+        if found is None:
+            use_resource = is_resource_variable(colocate_with)
+            with slot_creator.colocated_variables(colocate_with):
+                if self._use_own_namescope_for_non_slot_vars:
+                    with name_scope(""), variable_scope(self._non_slot_variable_scope):
+                        found = get_variable(
+                            initializer=initial_value,
+                            name=name,
+                            trainable=False,
+                            use_resource=use_resource,
+                        )
+                else:
+                    found = Variable(
+                        initial_value, name=name, trainable=False, use_resource=use_resource
+                    )
+            self._non_slot_dict[key] = found
+        return found
+
+    def _get_non_slot_variable(self, name: str, graph: Any = None) -> Any:
+        return self._non_slot_dict.get((name, graph))
+
+    def _non_slot_variables(self) -> Iterable[Any]:
+        return self._non_slot_dict.values()
 
 
-def _add_one(global_step: Any, scope: str) -> Any:
+def _as_gradient(grad: Any) -> Any:
+    """A gradient as tensor or slices; None stays None.
+
+    Raises:
+      TypeError: it can be neither.
+    """
+    if grad is None:
+        return None
+    try:
+        converted = convert_to_tensor_or_indexed_slices(grad)
+    except TypeError:
+        raise TypeError(
+            f"Gradient must be convertible to a Tensor or IndexedSlices, or None: {grad}"
+        ) from None
+    if not isinstance(converted, (Tensor, IndexedSlices)):
+        raise TypeError(f"Gradient must be a Tensor, IndexedSlices, or None: {grad}")
+    return converted
+
+
+def _add_one(global_step: Any, name: str) -> Any:
     if is_resource_variable(global_step):
-        one = convert_to_tensor(1, dtype=global_step.dtype.base_dtype)
-        return resource_variable_ops.assign_add_variable_op(global_step.handle, one, name=scope)
-    return state_ops.assign_add(global_step._ref(), 1, name=scope)
+        one = convert_to_tensor(1, dtype=global_step.dtype)
+        return assign_add_variable_op(global_step.handle, one, name=name)
+    return state_ops.assign_add(global_step, 1, name=name)
 
 
-def _without_repetition(values: Any, indices: Any) -> tuple[Any, Any]:
-    """Sums the rows that share an index."""
-    places, positions = unique(indices)
-    summed = math_ops.unsorted_segment_sum(values, positions, array_ops.shape(places)[0])
-    return summed, places
+class RuleOptimizer(Optimizer):
+    """An optimizer whose whole step is one op for each variable.
+
+    Attributes:
+      rule: the op for reference and resource variables, dense and sparse gradients.
+      slot_inputs: input of the op -> name of the slot.
+      hyperparameters: input of the op -> attribute that holds the number or a function; the
+        tensor of it is kept in the attribute's name with ``_tensor`` behind it, and named like
+        the attribute without its underscore.
+    """
+
+    rule: ClassVar[ApplyOps]
+    slot_inputs: ClassVar[dict[str, str]] = {}
+    hyperparameters: ClassVar[dict[str, str]] = {}
+
+    def _prepare(self) -> None:
+        for attribute in self.hyperparameters.values():
+            value = self._call_if_callable(getattr(self, attribute))
+            tensor = convert_to_tensor(value, name=attribute.removeprefix("_"))
+            setattr(self, f"{attribute}_tensor", tensor)
+
+    def _rule(self) -> ApplyOps:
+        """The op; a subclass may choose by how it was made."""
+        return self.rule
+
+    def _extra_inputs(self, var: Any, dtype: DType) -> dict[str, Any]:
+        """Further inputs of the op by name."""
+        return {}
+
+    def _attrs(self) -> dict[str, Any]:
+        """Further attributes of the op."""
+        return {}
+
+    def _update(self, op: OpDefinition, var: Any, grad: Any, indices: Any = None) -> Any:
+        is_resource = any(arg.type is dtypes.resource for arg in op.op_def.inputs)
+        dtype = grad.dtype.base_dtype
+
+        def holder(variable: Any) -> Any:
+            return variable.handle if is_resource else variable
+
+        names = [arg.name for arg in op.op_def.inputs]
+        inputs = {"var": holder(var), "grad": grad, "delta": grad, "indices": indices}
+        for name, slot in self.slot_inputs.items():
+            if name in names:
+                inputs[name] = holder(self.get_slot(var, slot))
+        for name, attribute in self.hyperparameters.items():
+            inputs[name] = math_ops.cast(getattr(self, f"{attribute}_tensor"), dtype)
+        inputs.update(self._extra_inputs(var, dtype))
+        updated = op(
+            *[inputs[name] for name in names], use_locking=self._use_locking, **self._attrs()
+        )
+        return updated.op if isinstance(updated, Tensor) else updated
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        return self._update(self._rule().dense, var, grad)
+
+    def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
+        return self._update(self._rule().resource, handle, grad)
+
+    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+        return self._update(self._rule().sparse, var, grad.values, grad.indices)
+
+    def _resource_apply_sparse(self, grad: Any, handle: Any, indices: Any) -> Any:
+        return self._update(self._rule().resource_sparse, handle, grad, indices)
