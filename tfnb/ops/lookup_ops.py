@@ -16,13 +16,13 @@ from tfnb.core.shape_inference import (
     merge_shapes,
     require_rank,
 )
-from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.lookup_tables import HashTable, LookupTable, MutableHashTable, entries_of_text
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.resource_mgr import ResourceHandle
+    from tfnb.core.tensor_shape import TensorShape
 
 _TYPE = "LookupTable"
 _numbers = itertools.count()

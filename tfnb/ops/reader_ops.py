@@ -1,1 +1,268 @@
-"""Readers: records of files, one key and value at a time."""
+"""The reader ops: records out of files whose names come from a queue; see readers.py."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import dtypes, errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.readers import (
+    FixedLengthRecordReader,
+    IdentityReader,
+    Reader,
+    TextLineReader,
+    TFRecordReader,
+    WholeFileReader,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.op_kernel import OpKernelContext, type_of_done
+    from tfnb.core.resource_mgr import ResourceHandle
+    from tfnb.ops.queue_kernels import Queue
+
+_TYPE = "Reader"
+_numbers = itertools.count()
+
+
+# -- shape functions
+
+
+def _scalars(c: InferenceContext) -> list[TensorShape]:
+    for position in range(len(c.inputs)):
+        c.with_rank(position, 0)
+    return [SCALAR_SHAPE] * c.num_outputs
+
+
+def _vectors(c: InferenceContext) -> list[TensorShape]:
+    for position in range(len(c.inputs)):
+        c.with_rank(position, 0)
+    return [TensorShape([None])] * c.num_outputs
+
+
+# -- making
+
+
+def _reader(
+    ctx: OpKernelContext, container: str, shared_name: str, make: Callable[[str], Reader]
+) -> ResourceHandle:
+    handle = ctx.kernel_state.get("handle")
+    if handle is None or ctx.resource_manager.find(container, _TYPE, handle.name) is None:
+        name = shared_name or f"_{next(_numbers)}_{ctx.node_name}"
+        # Readers tell errors by their node's name.
+        wanted = make(ctx.node_name)
+        reader = ctx.resource_manager.lookup_or_create(container, _TYPE, name, lambda: wanted)
+        if type(reader) is not type(wanted):
+            raise errors.invalid_argument(
+                f"Reader '{name}' is a {reader.kind} but a {wanted.kind} was requested."
+            )
+        handle = ctx.resource_manager.make_handle(name, _TYPE, container=container)
+        ctx.kernel_state["handle"] = handle
+    found: ResourceHandle = handle
+    return found
+
+
+_NAMES = ("container: string = ''", "shared_name: string = ''")
+
+
+@register_op(
+    "TextLineReaderV2", "-> reader_handle: resource", "skip_header_lines: int = 0", *_NAMES,
+    stateful=True, shape=_scalars, devices=("CPU",),
+)  # fmt: skip
+def text_line_reader_v2(
+    ctx: OpKernelContext, *, skip_header_lines: int, container: str, shared_name: str
+) -> Any:
+    """A reader of lines."""
+    return _reader(
+        ctx, container, shared_name, lambda name: TextLineReader(name, skip_header_lines)
+    )
+
+
+@register_op(
+    "TFRecordReaderV2", "-> reader_handle: resource", *_NAMES, "compression_type: string = ''",
+    stateful=True, shape=_scalars, devices=("CPU",),
+)  # fmt: skip
+def tf_record_reader_v2(
+    ctx: OpKernelContext, *, container: str, shared_name: str, compression_type: str
+) -> Any:
+    """A reader of TFRecord files."""
+    return _reader(ctx, container, shared_name, lambda name: TFRecordReader(name, compression_type))
+
+
+@register_op(
+    "WholeFileReaderV2", "-> reader_handle: resource", *_NAMES, stateful=True, shape=_scalars,
+    devices=("CPU",),
+)  # fmt: skip
+def whole_file_reader_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
+    """A reader of whole files."""
+    return _reader(ctx, container, shared_name, WholeFileReader)
+
+
+@register_op(
+    "IdentityReaderV2", "-> reader_handle: resource", *_NAMES, stateful=True, shape=_scalars,
+    devices=("CPU",),
+)  # fmt: skip
+def identity_reader_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
+    """A reader that gives the names themselves."""
+    return _reader(ctx, container, shared_name, IdentityReader)
+
+
+@register_op(
+    "FixedLengthRecordReaderV2", "-> reader_handle: resource", "header_bytes: int = 0",
+    "record_bytes: int", "footer_bytes: int = 0", "hop_bytes: int = 0", *_NAMES,
+    "encoding: string = ''", stateful=True, shape=_scalars, devices=("CPU",),
+)  # fmt: skip
+def fixed_length_record_reader_v2(
+    ctx: OpKernelContext,
+    *,
+    header_bytes: int,
+    record_bytes: int,
+    footer_bytes: int,
+    hop_bytes: int,
+    container: str,
+    shared_name: str,
+    encoding: str,
+) -> Any:
+    """A reader of records of one size."""
+    return _reader(
+        ctx,
+        container,
+        shared_name,
+        lambda name: FixedLengthRecordReader(
+            name, header_bytes, record_bytes, footer_bytes, hop_bytes, encoding
+        ),
+    )
+
+
+# -- reading
+
+
+def _find(ctx: OpKernelContext, handle: Any) -> Reader:
+    found: Reader = ctx.resource_manager.lookup(handle)
+    return found
+
+
+def _queue(ctx: OpKernelContext, handle: Any) -> Queue:
+    queue: Queue = ctx.resource_manager.lookup(handle)
+    if len(queue.types) != 1:
+        raise errors.invalid_argument("Expected single component queue")
+    if queue.types[0] is not dtypes.string:
+        raise errors.invalid_argument("Expected queue with single string component")
+    return queue
+
+
+def _string(text: bytes) -> Any:
+    return np.array(text, dtype=object)
+
+
+def _strings(texts: list[bytes]) -> Any:
+    found = np.empty(len(texts), dtype=object)
+    found[:] = texts
+    return found
+
+
+@register_op(
+    "ReaderReadV2", "reader_handle: resource, queue_handle: resource -> key: string, value: string",
+    stateful=True, shape=_scalars, devices=("CPU",),
+)  # fmt: skip
+def reader_read_v2(
+    ctx: OpKernelContext, done: type_of_done, reader_handle: Any, queue_handle: Any
+) -> None:
+    """The next record; waits while there is no name in the queue."""
+
+    def finish(answer: Any) -> None:
+        if isinstance(answer, BaseException):
+            done(answer)
+        else:
+            key, value = answer[0]
+            done((_string(key), _string(value)))
+
+    queue = _queue(ctx, queue_handle)
+    _find(ctx, reader_handle).read(None, queue, finish, ctx.cancellation_manager)
+
+
+@register_op(
+    "ReaderReadUpToV2",
+    "reader_handle: resource, queue_handle: resource, num_records: int64 -> keys: string, "
+    "values: string",
+    stateful=True, shape=_vectors, devices=("CPU",),
+)  # fmt: skip
+def reader_read_up_to_v2(
+    ctx: OpKernelContext,
+    done: type_of_done,
+    reader_handle: Any,
+    queue_handle: Any,
+    num_records: Any,
+) -> None:
+    """Up to so many records, all of one file."""
+
+    def finish(answer: Any) -> None:
+        if isinstance(answer, BaseException):
+            done(answer)
+        else:
+            done((_strings([key for key, _ in answer]), _strings([value for _, value in answer])))
+
+    limit = int(num_records)
+    if limit < 0:
+        raise errors.invalid_argument(f"num_records must be >= 0, not {limit}")
+    queue = _queue(ctx, queue_handle)
+    _find(ctx, reader_handle).read(limit, queue, finish, ctx.cancellation_manager)
+
+
+@register_op(
+    "ReaderNumRecordsProducedV2", "reader_handle: resource -> records_produced: int64",
+    stateful=True, shape=_scalars, devices=("CPU",),
+)  # fmt: skip
+def reader_num_records_produced_v2(ctx: OpKernelContext, reader_handle: Any) -> Any:
+    """How many records were read."""
+    return np.int64(_find(ctx, reader_handle).num_records_produced())
+
+
+@register_op(
+    "ReaderNumWorkUnitsCompletedV2", "reader_handle: resource -> units_completed: int64",
+    stateful=True, shape=_scalars, devices=("CPU",),
+)  # fmt: skip
+def reader_num_work_units_completed_v2(ctx: OpKernelContext, reader_handle: Any) -> Any:
+    """How many names are done with."""
+    return np.int64(_find(ctx, reader_handle).num_work_units_completed())
+
+
+@register_op(
+    "ReaderResetV2", "reader_handle: resource ->", stateful=True, shape=_scalars, devices=("CPU",)
+)
+def reader_reset_v2(ctx: OpKernelContext, reader_handle: Any) -> None:
+    """Puts a reader back to its beginning."""
+    _find(ctx, reader_handle).reset()
+
+
+@register_op(
+    "ReaderSerializeStateV2", "reader_handle: resource -> state: string", stateful=True,
+    shape=_scalars, devices=("CPU",),
+)  # fmt: skip
+def reader_serialize_state_v2(ctx: OpKernelContext, reader_handle: Any) -> Any:
+    """A reader's state as bytes."""
+    return _string(_find(ctx, reader_handle).serialize_state())
+
+
+@register_op(
+    "ReaderRestoreStateV2", "reader_handle: resource, state: string ->", stateful=True,
+    shape=_scalars, devices=("CPU",),
+)  # fmt: skip
+def reader_restore_state_v2(ctx: OpKernelContext, reader_handle: Any, state: Any) -> None:
+    """Puts a reader into a state."""
+    _find(ctx, reader_handle).restore_state(bytes(np.asarray(state, dtype=object)[()]))
+
+
+for _op in (
+    text_line_reader_v2, tf_record_reader_v2, whole_file_reader_v2, identity_reader_v2,
+    fixed_length_record_reader_v2, reader_read_v2, reader_read_up_to_v2,
+    reader_num_records_produced_v2, reader_num_work_units_completed_v2, reader_reset_v2,
+    reader_serialize_state_v2, reader_restore_state_v2,
+):  # fmt: skip
+    _op.not_differentiable()

@@ -1,0 +1,269 @@
+"""Readers: what they give of their files, what they count, waiting for names, damaged files."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+import threading
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tfnb as tf
+from tfnb.core import crc32c
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+ops = tf.raw_ops
+
+
+class Reading:
+    """A reader over files of one folder, with an op for everything."""
+
+    def __init__(self, sess: tf.Session, folder: Path, reader: Any) -> None:
+        self.sess = sess
+        self.folder = folder
+        self.names = tf.FIFOQueue(20, tf.string, shapes=[[]])
+        queue = self.names.queue_ref
+        self.one = ops.ReaderReadV2(reader_handle=reader, queue_handle=queue)
+        self.limit = tf.placeholder(tf.int64, [])
+        self.several = ops.ReaderReadUpToV2(
+            reader_handle=reader, queue_handle=queue, num_records=self.limit
+        )
+        self.state = tf.placeholder(tf.string, [])
+        self.produced = ops.ReaderNumRecordsProducedV2(reader_handle=reader)
+        self.completed = ops.ReaderNumWorkUnitsCompletedV2(reader_handle=reader)
+        self.reset = ops.ReaderResetV2(reader_handle=reader)
+        self.serialize = ops.ReaderSerializeStateV2(reader_handle=reader)
+        self.restore = ops.ReaderRestoreStateV2(reader_handle=reader, state=self.state)
+
+    def put(self, *files: bytes | str, close: bool = True) -> None:
+        """Puts files, made of contents or named, into the queue."""
+        names = []
+        for number, file in enumerate(files):
+            path = self.folder / (file if isinstance(file, str) else f"f{number}")
+            if isinstance(file, bytes):
+                path.write_bytes(file)
+            names.append(str(path))
+        self.sess.run(self.names.enqueue_many([names]))
+        if close:
+            self.sess.run(self.names.close())
+
+    def read(self) -> tuple[str, bytes]:
+        """The next record; the key without its folder."""
+        key, value = self.sess.run(self.one)
+        return key.decode().removeprefix(f"{self.folder}/"), value
+
+    def read_up_to(self, limit: int) -> list[bytes]:
+        """The next values."""
+        values: list[bytes] = self.sess.run(self.several, {self.limit: limit})[1].tolist()
+        return values
+
+    def counts(self) -> tuple[int, int]:
+        """Records produced and names done with."""
+        produced, completed = self.sess.run([self.produced, self.completed])
+        return int(produced), int(completed)
+
+
+@pytest.fixture
+def reading(tmp_path: Path) -> Iterator[Callable[[Any], Reading]]:
+    """Makes a reader ready, in a session on a graph of its own."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        yield lambda make: Reading(session, tmp_path, make())
+
+
+def test_lines_come_one_by_one(reading: Callable[[Any], Reading]) -> None:
+    """Empty files give none; the keys tell file and line."""
+    lines = reading(ops.TextLineReaderV2)
+    lines.put(b"l1\nl2\n", b"", b"m1\r\nm\r2\n\nlast")
+    assert [lines.read() for _ in range(3)] == [("f0:1", b"l1"), ("f0:2", b"l2"), ("f2:1", b"m1")]
+    assert lines.counts() == (3, 2)
+    assert [lines.read()[1] for _ in range(3)] == [b"m\r2", b"", b"last"]
+    with pytest.raises(tf.errors.OutOfRangeError, match="is closed and has insufficient elements"):
+        lines.read()
+    assert lines.counts() == (6, 3)
+    with pytest.raises(tf.errors.UnimplementedError, match="SerializeState"):
+        lines.sess.run(lines.serialize)
+    lines.sess.run(lines.reset)
+    assert lines.counts() == (0, 0)
+
+
+def test_header_lines_are_skipped(reading: Callable[[Any], Reading]) -> None:
+    """Also where a file has no other lines."""
+    lines = reading(lambda: ops.TextLineReaderV2(skip_header_lines=3))
+    lines.put(b"l1\nl2\n", b"a\nb\nc\nd\n")
+    assert lines.read() == ("f1:4", b"d")
+
+
+def test_several_records_are_of_one_file(reading: Callable[[Any], Reading]) -> None:
+    """As many as asked for, or what is left of the file."""
+    lines = reading(ops.TextLineReaderV2)
+    lines.put(b"1\n2\n", b"", b"3\n4\n5\n6\n")
+    assert lines.read_up_to(3) == [b"1", b"2"]
+    assert lines.counts() == (2, 1)
+    assert lines.read_up_to(3) == [b"3", b"4", b"5"]
+    assert lines.read_up_to(0) == []
+    assert lines.read_up_to(5) == [b"6"]
+    with pytest.raises(tf.errors.OutOfRangeError):
+        lines.read_up_to(5)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="num_records must be >= 0"):
+        lines.read_up_to(-1)
+
+
+def test_a_missing_file_costs_one_read(reading: Callable[[Any], Reading]) -> None:
+    """The next read takes the next name."""
+    lines = reading(ops.TextLineReaderV2)
+    lines.put("nope", b"l1\n")
+    with pytest.raises(tf.errors.NotFoundError, match="No such file"):
+        lines.read()
+    assert lines.counts() == (0, 0)
+    assert lines.read() == ("f1:1", b"l1")
+
+
+def test_a_read_waits_for_a_name(reading: Callable[[Any], Reading]) -> None:
+    """Reads that wait go on when names come, one after the other."""
+    names = reading(ops.IdentityReaderV2)
+    got: list[str] = []
+    threads = [threading.Thread(target=lambda: got.append(names.read()[0])) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    names.put("a", "b", close=False)
+    names.put("c")
+    for thread in threads:
+        thread.join(30)
+    assert sorted(got) == ["a", "b", "c"]
+
+
+def test_names_and_whole_files_are_records(reading: Callable[[Any], Reading]) -> None:
+    """The work is done with as soon as its record is read."""
+    names = reading(ops.IdentityReaderV2)
+    names.put("a", "b")
+    assert names.read() == ("a", f"{names.folder}/a".encode())
+    assert names.counts() == (1, 1)
+    assert names.read_up_to(5) == [f"{names.folder}/b".encode()]
+    files = reading(ops.WholeFileReaderV2)
+    files.put(b"l1\nl2\n", "nope")
+    assert files.read() == ("f0", b"l1\nl2\n")
+    for _ in range(2):
+        with pytest.raises(tf.errors.NotFoundError, match="nope; No such file"):
+            files.read()
+
+
+def test_a_state_can_be_kept(reading: Callable[[Any], Reading]) -> None:
+    """As TensorFlow's bytes; bytes that are no state are refused."""
+    names = reading(ops.IdentityReaderV2)
+    names.put("a", "b")
+    name = f"{names.folder}/a".encode()
+    names.read()
+    state = names.sess.run(names.serialize)
+    assert state == b'\x08\x01\x10\x01\x18\x01"' + bytes([len(name)]) + name
+    names.read()
+    names.sess.run(names.restore, {names.state: state})
+    assert names.counts() == (1, 1)
+    for bad, message in (
+        (b"x", "Could not parse state for IdentityReader"),
+        (b"\x08\x05\x10\x04", "Inconsistent work started vs. finished"),
+        (b"\x18" + b"\xff" * 9 + b"\x01", "Unexpected negative value"),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            names.sess.run(names.restore, {names.state: bad})
+
+
+def compressed(data: bytes, how: str) -> bytes:
+    """The bytes as a file of this kind holds them."""
+    if not how:
+        return data
+    return gzip.compress(data) if how == "GZIP" else zlib.compress(data)
+
+
+@pytest.mark.parametrize(
+    ("hop", "values"),
+    [
+        (0, [b"aaaa", b"bbbb", b"cccc"]),
+        (2, [b"aaaa", b"aabb", b"bbbb", b"bbcc", b"cccc", b"ccdd"]),
+        (5, [b"aaaa", b"bbbc", b"ccdd"]),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["", "GZIP", "ZLIB"])
+def test_records_of_one_size(
+    reading: Callable[[Any], Reading], hop: int, values: list[bytes], encoding: str
+) -> None:
+    """Between header and footer, packed or not."""
+    plain = b"HHaaaabbbbccccddF"
+    packed = compressed(plain, encoding)
+    records = reading(
+        lambda: ops.FixedLengthRecordReaderV2(
+            record_bytes=4, header_bytes=2, footer_bytes=1, hop_bytes=hop, encoding=encoding
+        )
+    )
+    records.put(packed)
+    assert records.read_up_to(20) == values
+
+
+def test_sizes_are_checked(reading: Callable[[Any], Reading]) -> None:
+    """None is negative; a file has at least its header."""
+    records = reading(lambda: ops.FixedLengthRecordReaderV2(record_bytes=1, footer_bytes=-1))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="footer_bytes must be >= 0 not -1"):
+        records.read()
+    records = reading(lambda: ops.FixedLengthRecordReaderV2(record_bytes=1, header_bytes=9))
+    records.put(b"short")
+    with pytest.raises(tf.errors.OutOfRangeError, match="reached end of file"):
+        records.read()
+
+
+def tf_record(data: bytes) -> bytes:
+    """A record as TFRecord files hold it."""
+    length = struct.pack("<Q", len(data))
+    sums = [struct.pack("<I", crc32c.mask(crc32c.crc32c(part))) for part in (length, data)]
+    return length + sums[0] + data + sums[1]
+
+
+RECORDS = tf_record(b"one") + tf_record(b"") + tf_record(b"three")
+
+
+@pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB"])
+def test_tf_records(reading: Callable[[Any], Reading], compression: str) -> None:
+    """The keys tell where a record begins."""
+    packed = compressed(RECORDS, compression)
+    records = reading(lambda: ops.TFRecordReaderV2(compression_type=compression))
+    records.put(packed)
+    found = [records.read() for _ in range(3)]
+    assert found == [("f0:0", b"one"), ("f0:19", b""), ("f0:35", b"three")]
+
+
+@pytest.mark.parametrize(
+    ("contents", "good", "message"),
+    [
+        (RECORDS[:-3], 2, "truncated record at 35"),
+        (RECORDS[:13] + b"X" + RECORDS[14:], 0, "corrupted record at 12"),
+        (b"\x01" + RECORDS[1:], 0, "corrupted record at 0 .Is this even a TFRecord file"),
+    ],
+)
+def test_damage_is_found(
+    reading: Callable[[Any], Reading], contents: bytes, good: int, message: str
+) -> None:
+    """Every further read finds it again."""
+    records = reading(ops.TFRecordReaderV2)
+    records.put(contents)
+    for _ in range(good):
+        records.read()
+    for _ in range(2):
+        with pytest.raises(tf.errors.DataLossError, match=message):
+            records.read()
+    assert records.counts() == (good, 0)
+
+
+def test_the_queue_holds_single_strings(reading: Callable[[Any], Reading]) -> None:
+    """Other queues are refused."""
+    sess = reading(ops.IdentityReaderV2).sess
+    for queue, message in (
+        (tf.FIFOQueue(3, [tf.string, tf.string]), "Expected single component queue"),
+        (tf.FIFOQueue(3, [tf.int32]), "Expected queue with single string component"),
+    ):
+        handle = ops.IdentityReaderV2()
+        read = ops.ReaderReadV2(reader_handle=handle, queue_handle=queue.queue_ref)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            sess.run(read)
