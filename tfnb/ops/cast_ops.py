@@ -115,7 +115,8 @@ def _carries_gradient(dtype: DType) -> bool:
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """The numbers of a tensor (or of a sparse tensor, or of slices) in another type."""
     base_type = dtypes.as_dtype(dtype).base_dtype
-    if isinstance(x, Tensor) and x.dtype == base_type:
+    # A resource variable is read where its value is used.
+    if (isinstance(x, Tensor) or hasattr(x, "handle")) and x.dtype == base_type:
         return x
     with name_scope(name, "Cast", [x]) as scope:
         if isinstance(x, SparseTensor):

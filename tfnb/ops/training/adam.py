@@ -93,8 +93,7 @@ class AdamOptimizer(RuleOptimizer):
     ) -> Any:
         inputs = self._extra_inputs(var, var.dtype.base_dtype)
         beta1, beta2 = inputs["beta1"], inputs["beta2"]
-        correction = math_ops.sqrt(1 - inputs["beta2_power"]) / (1 - inputs["beta1_power"])
-        rate = inputs["lr"] * correction
+        rate = inputs["lr"] * math_ops.sqrt(1 - inputs["beta2_power"]) / (1 - inputs["beta1_power"])
         m_t = self._decayed(self.get_slot(var, "m"), beta1, grad, indices, scatter_add)
         v_t = self._decayed(self.get_slot(var, "v"), beta2, grad * grad, indices, scatter_add)
         step = rate * m_t / (math_ops.sqrt(v_t) + inputs["epsilon"])
