@@ -102,3 +102,44 @@ def test_waiting_in_a_partial_run_is_stopped(sess: tf.Session) -> None:
     assert time.perf_counter() - interrupter.sent_at < 0.2
     interrupter.join()
     assert sess.run(tf.constant(3)) == 3
+
+
+def test_waiting_for_a_sender_that_does_not_come_is_stopped(sess: tf.Session) -> None:
+    """A Recv of a file that was cut wrongly waits for ever, until somebody has had enough."""
+    cpu = "/job:localhost/replica:0/task:0/device:CPU:0"
+    graph_def = tf.GraphDef()
+    node = graph_def.node.add(name="orphan", op="_Recv")
+    node.attr["tensor_type"].type = tf.float32.as_datatype_enum
+    node.attr["tensor_name"].s = b"t"
+    node.attr["send_device"].s = node.attr["recv_device"].s = cpu.encode()
+    node.attr["send_device_incarnation"].i = 1
+    (received,) = tf.import_graph_def(graph_def, return_elements=["orphan:0"], name="")
+    assert seconds_to_stop(sess, lambda: sess.run(received)) < 0.2
+    assert sess.run(tf.constant(3)) == 3
+
+
+def test_a_long_chain_is_stopped_between_two_nodes(sess: tf.Session) -> None:
+    """Without control flow and without anything to wait for."""
+    x = tf.placeholder(tf.float32, [300, 300])
+    y = x
+    for _ in range(400):
+        y = tf.matmul(y, x)
+    x_value = [[0.0] * 300] * 300
+    feeds = {x: x_value}
+    assert seconds_to_stop(sess, lambda: sess.run(y[0, 0], feeds)) < 0.2
+    assert sess.run(tf.constant(3)) == 3
+
+
+def test_two_devices_that_wait_for_each_other_are_stopped() -> None:
+    """A loop without end whose condition travels between devices."""
+    config = tf.ConfigProto(device_count={"CPU": 2})
+    with tf.Graph().as_default(), tf.Session(config=config) as sess:
+
+        def body(i: tf.Tensor) -> tf.Tensor:
+            with tf.device("/cpu:1"):
+                return tf.identity(i) * 1
+
+        with tf.device("/cpu:0"):
+            i = tf.while_loop(lambda i: i < 2, body, [tf.constant(1)])
+        assert seconds_to_stop(sess, lambda: sess.run(i)) < 0.2
+        assert sess.run(tf.constant(3)) == 3

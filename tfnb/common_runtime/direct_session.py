@@ -76,7 +76,6 @@ class DirectSession:
         self._device_mgr = device_mgr
         self._lock = threading.RLock()
         self._state = GraphExecutionState(device_mgr, options.config)
-        self._was_created = False
         self._closed = False
         self._finalized = False
         self._metadata_key = session_settings.claim_metadata(options.config)
@@ -126,7 +125,15 @@ class DirectSession:
                     "Extending the graph is not supported when `optimize_for_static_graph` is true."
                 )
             self._state.extend(graph_def)
-            self._was_created = True
+
+    @property
+    def _was_created(self) -> bool:
+        return self._state.graph is not None
+
+    def has_node(self, name: str) -> bool:
+        """Whether the session was given a node of that name."""
+        graph = self._state.graph
+        return graph is not None and graph.find_node(name) is not None
 
     # -- running
     # -------------------------------------------------------------------------------------

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 _POSITIONS = [np.int32(position) for position in range(64)]
 # How long the driving thread sleeps at most before it looks for an interrupt, in seconds.
 _NAP_S = 0.05
+# How long an interrupted step waits for the answers of its kernels, in seconds.
+_GRACE_S = 0.1
 
 
 class ExecutorState:
@@ -307,15 +309,21 @@ def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
 
 
 def end_step(run_state: RunState, error: BaseException) -> None:
-    """Cancels whatever waits inside the step and returns when all of it has answered."""
-    run_state.abort(
-        errors.cancelled("Step was interrupted.") if isinstance(error, KeyboardInterrupt) else error
-    )
-    while run_state.num_waiting:
+    """Cancels whatever waits inside the step and returns when all of it has answered.
+
+    An interrupt may have struck inside a kernel: its answer is lost, or comes although nobody
+    waits for it.  So an interrupted step waits for a short time only.
+    """
+    deadline = float("inf")
+    if not isinstance(error, Exception):
+        error = errors.cancelled("Step was interrupted.")
+        deadline = monotonic() + _GRACE_S
+    run_state.abort(error)
+    while run_state.num_waiting > 0 and monotonic() < deadline:
         while run_state.inbox:
             run_state.inbox.popleft()
             run_state.num_waiting -= 1
-        if run_state.num_waiting:
+        if run_state.num_waiting > 0:
             run_state.wake.wait(_NAP_S)
             run_state.wake.clear()
 

@@ -365,7 +365,7 @@ class Graph:
             node.out_edges = [edge for edge in node.out_edges if edge.id < num_edge_ids]
         for added in self.nodes[num_node_ids:]:
             if added is not None:
-                del self._by_name[added.name]
+                self._by_name.pop(added.name, None)
         del self.nodes[num_node_ids:]
         del self._edges[num_edge_ids:]
 

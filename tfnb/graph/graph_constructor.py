@@ -77,11 +77,11 @@ def graph_from_graph_def(
             graph.library = grown
         graph.versions = versions
         reader.make(names, inputs, order)
-    except Exception:
+        graph.fixup_source_and_sink_edges(first_node)
+    except BaseException:  # an interrupt too
         graph.truncate(first_node, first_edge)
         graph.versions, graph.library = old_versions, old_library
         raise
-    graph.fixup_source_and_sink_edges(first_node)
     return graph
 
 

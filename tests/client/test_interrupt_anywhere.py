@@ -1,0 +1,152 @@
+"""An interrupt may come between any two calls inside a run; what was half made is undone."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def interrupted_at(number: int, run: Callable[[], Any]) -> bool:
+    """Whether ``run`` was still going on at its so-many-th call, where Ctrl-C is pressed."""
+    left = number
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        nonlocal left
+        # Closing a generator that was left counts as a call, where nobody could catch anything.
+        if event == "call" and not frame.f_code.co_flags & inspect.CO_GENERATOR:
+            left -= 1
+            if left == 0 and "tfnb" in frame.f_code.co_filename:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+            if left <= 0:
+                left = 1  # at the next call of ours
+
+    sys.setprofile(count)
+    try:
+        run()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(None)
+    return False
+
+
+def check_everywhere(
+    make: Callable[[], tuple[tf.Session, Callable[[], Any]]], expected: Any, step: int
+) -> int:
+    """Interrupts fresh runs at call 1, 1 + step, ...; each must succeed when tried again."""
+    number = 1
+    while True:
+        with tf.Graph().as_default():
+            sess, run = make()
+            was_interrupted = interrupted_at(number, run)
+            assert np.array_equal(run(), expected), f"after an interrupt at call {number}"
+            assert not sess._session.active_steps()
+            sess.close()
+        if not was_interrupted:
+            return number
+        number += step
+
+
+def first_run() -> tuple[tf.Session, Callable[[], Any]]:
+    """Nothing was sent, placed or compiled yet."""
+    x = tf.placeholder(tf.float32, [2])
+    y = tf.multiply(x, 2.0) + 1.0
+    sess = tf.Session()
+    return sess, lambda: sess.run(y, {x: [1.0, 2.0]})
+
+
+def second_run() -> tuple[tf.Session, Callable[[], Any]]:
+    """All is prepared."""
+    sess, run = first_run()
+    run()
+    return sess, run
+
+
+def extending_run() -> tuple[tf.Session, Callable[[], Any]]:
+    """New nodes join those that were sent, with a function among them."""
+    sess, _ = first_run()
+    x = tf.constant([1.0, 2.0])
+    sess.run(x)
+    z = tf.negative(x) + x * 4.0
+    return sess, lambda: sess.run(z)
+
+
+def loop_run() -> tuple[tf.Session, Callable[[], Any]]:
+    """Frames and iterations."""
+    out = tf.while_loop(lambda i: i < 4, lambda i: i + 1, [tf.constant(0)])
+    sess = tf.Session()
+    return sess, lambda: sess.run(out)
+
+
+def two_devices_run() -> tuple[tf.Session, Callable[[], Any]]:
+    """Transfers between partitions."""
+    x = tf.constant(3.0)
+    with tf.device("/cpu:1"):
+        y = tf.negative(tf.identity(x))
+    z = y + x
+    config = tf.ConfigProto(device_count={"CPU": 2})
+    sess = tf.Session(config=config)
+    return sess, lambda: sess.run(z)
+
+
+def queue_run() -> tuple[tf.Session, Callable[[], Any]]:
+    """Asynchronous kernels."""
+    queue = tf.FIFOQueue(100, tf.float32)
+    fill, dequeue = queue.enqueue_many([tf.constant([5.0] * 10)]), queue.dequeue()
+    sess = tf.Session()
+    sess.run(fill)
+    return sess, lambda: sess.run(dequeue)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("make", "expected", "step"),
+    [
+        (first_run, [3.0, 5.0], 1),
+        (second_run, [3.0, 5.0], 1),
+        (extending_run, [3.0, 6.0], 1),
+        (loop_run, 4, 1),
+        (two_devices_run, 0.0, 1),
+        (queue_run, 5.0, 1),
+    ],
+)
+def test_an_interrupt_at_any_call_leaves_the_session_usable(
+    make: Callable[[], tuple[tf.Session, Callable[[], Any]]], expected: Any, step: int
+) -> None:
+    """The same run, asked for again, gives its value."""
+    assert check_everywhere(make, expected, step) > 1
+
+
+def test_an_interrupt_while_nodes_are_sent_leaves_none_behind() -> None:
+    """They are sent again, whole."""
+    check_everywhere(extending_run, [3.0, 6.0], 331)
+
+
+def test_threads_of_other_runs_are_not_disturbed() -> None:
+    """Only the thread that was interrupted stops."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        queue = tf.FIFOQueue(1, tf.float32)
+        dequeue = queue.dequeue()
+        found: list[float] = []
+        thread = threading.Thread(target=lambda: found.append(sess.run(dequeue)))
+        enqueue = queue.enqueue(4.0)
+        c = tf.constant(1.0)
+        sess.run(c)
+        thread.start()
+        while not sess._session.active_steps():
+            pass
+        assert interrupted_at(1, lambda: sess.run(c))
+        sess.run(enqueue)
+        thread.join(10)
+    assert found == [4.0]
