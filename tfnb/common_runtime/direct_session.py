@@ -18,6 +18,7 @@ import itertools
 import threading
 import weakref
 from sys import getrefcount
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -276,7 +277,7 @@ class DirectSession:
         hooks = run_state.hooks
         error: str | None = None
         if hooks.step_started is not None:
-            hooks.step_started(run_state.step_id, executors.signature_id, _now())
+            hooks.step_started(run_state.step_id, executors.signature_id, perf_counter_ns())
         step = self.step_context(run_state)
         try:
             items = executors.items
@@ -299,7 +300,7 @@ class DirectSession:
             raise
         finally:
             if hooks.step_done is not None:
-                hooks.step_done(run_state.step_id, _now(), error)
+                hooks.step_done(run_state.step_id, perf_counter_ns(), error)
 
     def step_context(self, run_state: RunState) -> StepContext:
         """What the kernels of a step share."""
@@ -504,12 +505,6 @@ class DirectSession:
                 kernel = create_kernel(definition, node.name, node.attrs, device)
                 self._kernels[node.name] = kernel
             return kernel
-
-
-def _now() -> int:
-    from time import perf_counter_ns
-
-    return perf_counter_ns()
 
 
 def _sorted(feeds: tuple[str, ...], what: str) -> tuple[str, ...]:
