@@ -1,10 +1,9 @@
 """What functions of the public API build: rows of Python text, run with TensorFlow and with us.
 
 A row, one line of api_rows.txt, is an expression over `tf`, `np` and the tensors below. What it
-builds (nodes with names, ops,
-inputs, and the dtype and shape of the result) or which error it raises is stored from TensorFlow in
-tests/golden/api.json by scripts/oracle/api_rows.py and compared in test_api_rows.py. This file
-imports neither.
+builds (nodes with names, ops, inputs, and the dtype and shape of the result) or which error it
+raises is stored from TensorFlow in tests/golden/api.json by scripts/oracle/api_rows.py and compared
+in test_api_rows.py. This file imports neither.
 """
 
 from __future__ import annotations
@@ -69,4 +68,6 @@ def _result(value: Any) -> Any:
         rank = value.shape.ndims
         dims = None if rank is None else value.shape.as_list()
         return [value.name, value.dtype.name, dims]
+    if hasattr(value, "node_def"):
+        return value.name
     return repr(value)

@@ -255,7 +255,10 @@ def softmax_cross_entropy_with_logits(
 
 def _check_both(labels: Any, logits: Any) -> None:
     if labels is None or logits is None:
-        raise ValueError("Both labels and logits must be provided.")
+        raise ValueError(
+            "Both `labels` and `logits` must be provided for softmax_cross_entropy_with_logits"
+            f"Received: labels={labels} and logits={logits}"
+        )
 
 
 def sparse_softmax_cross_entropy_with_logits(

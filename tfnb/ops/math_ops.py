@@ -40,12 +40,6 @@ from tfnb.ops.cwise_binary_ops import (
     div_no_nan_op,
     floor_div,
     floor_mod,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    logical_and,
-    logical_or,
     mul,
     mul_no_nan,
     pow_op,
@@ -55,6 +49,12 @@ from tfnb.ops.cwise_binary_ops import (
     xlog1py_op,
 )
 from tfnb.ops.cwise_binary_ops import equal as equal_op
+from tfnb.ops.cwise_binary_ops import greater as greater
+from tfnb.ops.cwise_binary_ops import greater_equal as greater_equal
+from tfnb.ops.cwise_binary_ops import less as less
+from tfnb.ops.cwise_binary_ops import less_equal as less_equal
+from tfnb.ops.cwise_binary_ops import logical_and as logical_and
+from tfnb.ops.cwise_binary_ops import logical_or as logical_or
 from tfnb.ops.cwise_binary_ops import maximum as maximum
 from tfnb.ops.cwise_binary_ops import minimum as minimum
 from tfnb.ops.cwise_binary_ops import not_equal as not_equal_op
@@ -81,6 +81,8 @@ from tfnb.ops.cwise_unary_ops import sign as sign_op
 from tfnb.ops.cwise_unary_ops import square as square
 from tfnb.ops.cwise_unary_ops import tanh as tanh
 from tfnb.ops.matmul_ops import matmul as matmul
+from tfnb.ops.reduction_ops import reduce_all as reduce_all
+from tfnb.ops.reduction_ops import reduce_any as reduce_any
 from tfnb.ops.reduction_ops import reduce_max as reduce_max
 from tfnb.ops.reduction_ops import reduce_mean as reduce_mean
 from tfnb.ops.reduction_ops import reduce_prod as reduce_prod

@@ -98,8 +98,8 @@ def _along(op: Any, logits: Any, axis: int, name: str | None) -> Any:
         raise errors.InvalidArgumentError(
             None,
             None,
-            f"`axis` must be in [{-rank}, {rank}) where {rank} is the number of "
-            f"dimensions in the input. Received: axis={axis}",
+            f"`dim` must be in the range [{-rank}, {rank}) where {rank} is the number of "
+            f"dimensions in the input. Received: dim={axis}",
         )
     shape = logits.shape
     position: Any = array_ops.rank(logits)
