@@ -22,6 +22,7 @@ from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.identity_ops import identity
+from tfnb.ops.opaque_values import array_of, as_scalar, is_opaque
 
 EXPORTS = {
     "tf": [
@@ -79,10 +80,8 @@ def pack(xp: Any, values: Any, *, axis: int) -> Any:
                 f"values[{index}].shape = {shape_text(value.shape)}"
             )
     if rank == 1:
-        if values[0].dtype == object:
-            out = np.empty(len(values), object)
-            out[:] = [value[()] for value in values]
-            return out
+        if is_opaque(values[0]) or values[0].dtype == object:
+            return array_of(values)
         if xp is np:
             return np.array(values, values[0].dtype)
     return xp.stack(values, axis)
@@ -123,7 +122,7 @@ def unpack(xp: Any, value: Any, *, num: int, axis: int) -> Any:
         )
     head = (slice(None),) * axis
     if value.dtype == object and rank == 1:
-        return tuple([value[i : i + 1].reshape(()) for i in range(num)])
+        return tuple([as_scalar(value[i : i + 1].reshape(())) for i in range(num)])
     return tuple([value[(*head, i)] for i in range(num)])
 
 

@@ -17,6 +17,7 @@ from tfnb.core.tensor_util import convert_to_ndarray
 from tfnb.framework.convert import constant_node, convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
+from tfnb.ops.opaque_values import is_opaque
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
@@ -345,9 +346,20 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     return found
 
 
-@register_op("ZerosLike", "x: T -> y: T", "T: type", shape=unchanged_shape)
+def unchanged_shape_and_handle(c: InferenceContext) -> TensorShape:
+    """The output is in all that is known statically like the first input."""
+    data = c.input_handle_data(0)
+    if data:
+        c.set_output_handle_data(0, data)
+    return c.inputs[0]
+
+
+@register_op("ZerosLike", "x: T -> y: T", "T: type", shape=unchanged_shape_and_handle)
 def zeros_like_op(xp: Any, x: Any) -> Any:
     """Zeros of the same shape and type."""
+    if is_opaque(x):
+        # A list of tensors knows what its zeros are.
+        return x.zeros_like()
     if x.dtype == object:
         return _zero_strings(x)
     return xp.zeros(x.shape, x.dtype)

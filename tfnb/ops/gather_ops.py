@@ -86,7 +86,7 @@ def take(xp: Any, params: Any, indices: Any, axis: int = 0) -> Any:
             if params.shape[axis]
             else _take_none(params, indices, axis)
         )
-        if params.dtype == object and not isinstance(found, np.ndarray):
+        if isinstance(found, bytes):
             wrapped = np.empty((), object)
             wrapped[()] = found
             return wrapped

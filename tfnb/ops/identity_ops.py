@@ -11,6 +11,7 @@ from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.constant_ops import unchanged_shape_and_handle
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
@@ -21,14 +22,7 @@ EXPORTS = {
 }
 
 
-def _identity_shape(c: InferenceContext) -> TensorShape:
-    data = c.input_handle_data(0)
-    if data:
-        c.set_output_handle_data(0, data)
-    return c.inputs[0]
-
-
-@register_op("Identity", "input: T -> output: T", "T: type", shape=_identity_shape)
+@register_op("Identity", "input: T -> output: T", "T: type", shape=unchanged_shape_and_handle)
 def identity_op(xp: Any, input: Any) -> Any:
     """The input."""
     return input

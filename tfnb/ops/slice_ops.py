@@ -24,6 +24,7 @@ from tfnb.framework.tensor import Tensor
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.concat_ops import concat, stack
 from tfnb.ops.constant_ops import constant, ones_like
+from tfnb.ops.opaque_values import as_scalar
 from tfnb.ops.shape_ops import rank as rank_of
 from tfnb.ops.shape_ops import reshape
 from tfnb.ops.shape_ops import shape as shape_of
@@ -345,7 +346,7 @@ def strided_slice_op(
             return input[position]
     found = _spell_out(input.shape, begin, end, strides, masks)
     part = input[tuple(found.index)] if found.index else input
-    return part.reshape(found.final_shape)
+    return as_scalar(part.reshape(found.final_shape))
 
 
 @strided_slice_op.gradient

@@ -1,0 +1,29 @@
+"""Resources and variants among arrays: bare objects alone, an object array together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def is_opaque(value: Any) -> bool:
+    """Whether a value is a bare resource handle or variant, and no array."""
+    return not hasattr(value, "ndim")
+
+
+def array_of(values: Any) -> Any:
+    """A vector of bare objects or of strings."""
+    out = np.empty(len(values), object)
+    for index, value in enumerate(values):
+        out[index] = value if is_opaque(value) else value[()]
+    return out
+
+
+def as_scalar(value: Any) -> Any:
+    """An object array of rank 0 as the runtime keeps it: strings in the array, all else bare."""
+    if value.ndim == 0 and value.dtype == object:
+        item = value[()]
+        if not isinstance(item, bytes):
+            return item
+    return value
