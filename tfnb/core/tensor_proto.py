@@ -161,14 +161,24 @@ def encode_tensor(
         if array.nbytes >= MAX_CONTENT_BYTES:
             raise ValueError("Cannot create a tensor proto whose content is larger than 2GB.")
         proto.tensor_content = array.tobytes()
-    elif dtype.size == 1 and dtype.is_floating:
-        proto.float8_val = array.tobytes()
     else:
-        field = _LIST_FIELDS.get(dtype)
-        if field is None:
-            raise TypeError(f"Element type not supported in TensorProto: {dtype.name}.")
-        getattr(proto, field).extend(_list_items(array, dtype))
+        add_listed(proto, array, dtype)
     return proto
+
+
+def add_listed(proto: tensor_pb2.TensorProto, array: NDArray[Any], dtype: DType) -> None:
+    """Add every element to the typed list of a message.
+
+    Raises:
+        TypeError: A tensor of this type cannot be written.
+    """
+    if dtype.size == 1 and dtype.is_floating:
+        proto.float8_val += array.tobytes()
+        return
+    field = _LIST_FIELDS.get(dtype)
+    if field is None:
+        raise TypeError(f"Element type not supported in TensorProto: {dtype.name}.")
+    getattr(proto, field).extend(_list_items(array, dtype))
 
 
 def _list_items(array: NDArray[Any], dtype: DType) -> list[Any]:
