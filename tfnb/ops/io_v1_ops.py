@@ -46,9 +46,9 @@ def _restore_slice_shape(c: InferenceContext) -> TensorShape:
     for position in range(3):
         c.with_rank(position, 0)
     spec = c.constant_value(2)
-    if spec is None or not spec[()]:
+    if spec is None or not bytes(spec[()]):
         return UNKNOWN_SHAPE
-    return TensorShape(list(parse_shape_and_slice(spec[()].decode())[2]))
+    return TensorShape(list(parse_shape_and_slice(bytes(spec[()]).decode())[2]))
 
 
 # -- writing

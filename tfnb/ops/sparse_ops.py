@@ -1,1 +1,480 @@
-"""Sparse tensors: reshaping, joining, slicing, adding, multiplying."""
+"""Sparse tensors as ops: made dense, ordered, reshaped, sliced, multiplied, reduced.
+
+The kernels take a sparse tensor as its three parts: ``indices`` (one row per element), ``values``
+and ``shape``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import dtypes, errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import (
+    InferenceContext,
+    merge_dims,
+    require_rank,
+)
+from tfnb.core.tensor_shape import TensorShape, dimension_value
+from tfnb.framework.constant_value import constant_value_as_shape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import name_scope
+from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue, is_sparse
+from tfnb.framework.tensor import Tensor
+from tfnb.ops import (
+    array_ops,
+    constant_ops,
+    gather_ops,
+    math_ops,
+    reduction_ops,
+    sequence_ops,
+    transpose_ops,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+EXPORTS = {
+    "tf": [
+        "sparse_placeholder",
+        "sparse_to_dense",
+        "sparse_tensor_to_dense",
+        "sparse_reorder",
+        "sparse_slice",
+        "sparse_tensor_dense_matmul",
+    ],
+    "sparse": [
+        "placeholder:sparse_placeholder",
+        "to_dense:sparse_tensor_to_dense",
+        "reorder:sparse_reorder",
+        "slice:sparse_slice",
+        "sparse_dense_matmul:sparse_tensor_dense_matmul",
+        "matmul:sparse_tensor_dense_matmul",
+    ],
+}
+
+
+def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
+    """A sparse tensor that is fed: its three parts are placeholders."""
+    dense_shape: Any
+    shape_name = None if name is None else f"{name}/shape"
+    if shape is None:
+        rank = None
+        dense_shape = constant_ops.placeholder(dtypes.int64, shape=[None], name=shape_name)
+        static = constant_value_as_shape(dense_shape)
+    else:
+        if isinstance(shape, Tensor):
+            rank = dimension_value(shape.get_shape()[0])
+            static = constant_value_as_shape(shape)
+        else:
+            sizes = [dimension_value(size) for size in shape]
+            rank = len(sizes)
+            static = TensorShape([None if size == -1 else size for size in sizes])
+            default_name = None if name is None else f"{name}/shape_default"
+            known = [-1 if size is None else size for size in sizes]
+            shape = convert_to_tensor(known, dtypes.int64, name=default_name)
+        # With a default it can be fed, and is a constant to nobody.
+        dense_shape = constant_ops.placeholder_with_default(
+            shape, shape=shape.shape, name=shape_name
+        )
+    values = constant_ops.placeholder(
+        dtype, shape=[None], name=None if name is None else f"{name}/values"
+    )
+    indices = constant_ops.placeholder(
+        dtypes.int64, shape=[None, rank], name=None if name is None else f"{name}/indices"
+    )
+    result = SparseTensor(indices, values, dense_shape)
+    result.set_shape(static)
+    return result
+
+
+def _as_sparse(value: Any) -> SparseTensor:
+    if isinstance(value, SparseTensorValue):
+        return SparseTensor.from_value(value)
+    if not isinstance(value, SparseTensor):
+        raise TypeError("Input must be a SparseTensor.")
+    return value
+
+
+# -- making dense
+
+
+def _check_indices(indices: Array, shape: Array) -> None:
+    """Refuses indices that are outside, repeated or not sorted.
+
+    Raises:
+      InvalidArgumentError: names the first of them.
+    """
+    outside = ((indices < 0) | (indices >= shape)).any(axis=1)
+    wrong, why = len(indices), ""
+    if outside.any():
+        wrong = int(outside.argmax())
+        why = f"is out of bounds: need 0 <= index < {shape.tolist()}"
+    if len(indices) > 1:
+        steps = np.diff(indices, axis=0)
+        differs = steps != 0
+        first = np.take_along_axis(steps, differs.argmax(axis=1)[:, None], axis=1)[:, 0]
+        bad = first <= 0
+        if bad.any() and int(bad.argmax()) + 1 < wrong:
+            wrong = int(bad.argmax()) + 1
+            why = (
+                "is out of order. Many sparse ops require sorted indices. Use sparse.reorder to "
+                "create a correctly ordered copy."
+                if first[wrong - 1] < 0
+                else "is repeated"
+            )
+    if why:
+        raise errors.invalid_argument(f"indices[{wrong}] = {indices[wrong].tolist()} {why}")
+
+
+def _to_dense_shape(c: InferenceContext) -> TensorShape:
+    return c.constant_value_as_shape(1)
+
+
+@register_op(
+    "SparseToDense",
+    "sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T -> "
+    "dense: T",
+    "validate_indices: bool = true",
+    "T: type",
+    "Tindices: {int32, int64}",
+    shape=_to_dense_shape,
+    devices=("CPU",),
+)
+def sparse_to_dense_op(
+    xp: Any,
+    sparse_indices: Any,
+    output_shape: Any,
+    sparse_values: Any,
+    default_value: Any,
+    *,
+    validate_indices: bool,
+) -> Any:
+    """The whole tensor: ``default_value`` where no element is given."""
+    indices, shape = np.asarray(sparse_indices), np.asarray(output_shape)
+    if indices.ndim > 2:
+        raise errors.invalid_argument(
+            f"sparse_indices should be a scalar, vector, or matrix, got shape {list(indices.shape)}"
+        )
+    if shape.ndim != 1:
+        raise errors.invalid_argument(f"output_shape must be rank 1, got shape {list(shape.shape)}")
+    count = indices.shape[0] if indices.ndim else 1
+    rank = indices.shape[1] if indices.ndim == 2 else 1
+    if shape.size != rank:
+        raise errors.invalid_argument(
+            f"output_shape has incorrect number of elements: {shape.size} should be: {rank}"
+        )
+    values = np.asarray(sparse_values)
+    if values.ndim > 1 or (values.ndim == 1 and values.shape[0] != count):
+        raise errors.invalid_argument(
+            f"sparse_values has incorrect shape {list(values.shape)}, should be [] or [{count}]"
+        )
+    if np.ndim(default_value):
+        raise errors.invalid_argument("default_value should be a scalar.")
+    if (shape < 0).any():
+        raise errors.invalid_argument(f"output_shape {shape.tolist()} is not a shape")
+    indices = indices.reshape(count, rank)
+    out = np.empty(tuple(shape.tolist()), values.dtype)
+    out[...] = np.asarray(default_value, values.dtype)
+    if validate_indices:
+        _check_indices(indices, shape)
+    elif ((indices < 0) | (indices >= shape)).any():
+        raise errors.invalid_argument(f"Indices are not valid: not all are in {shape.tolist()}")
+    # A repeated index adds nothing: the last one counts.
+    out[tuple(indices.T)] = values
+    return out
+
+
+@sparse_to_dense_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    indices = op.inputs[0]
+    values = gather_ops.gather_nd(grad, indices)
+    rest = reduction_ops.reduce_sum(grad) - reduction_ops.reduce_sum(values)
+    return [None, None, values, rest]
+
+
+def sparse_to_dense(
+    sparse_indices: Any,
+    output_shape: Any,
+    sparse_values: Any,
+    default_value: Any = 0,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Any:
+    """The tensor of this shape with these elements, and ``default_value`` elsewhere."""
+    return sparse_to_dense_op(
+        sparse_indices,
+        output_shape,
+        sparse_values,
+        default_value=default_value,
+        validate_indices=validate_indices,
+        name=name,
+    )
+
+
+def sparse_tensor_to_dense(
+    sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
+) -> Any:
+    """A sparse tensor as a dense one."""
+    sp_input = _as_sparse(sp_input)
+    if default_value is None:
+        default_value = constant_ops.zeros([], dtype=sp_input.dtype)
+    return sparse_to_dense(
+        sp_input.indices,
+        sp_input.dense_shape,
+        sp_input.values,
+        default_value,
+        validate_indices,
+        name,
+    )
+
+
+# -- order
+
+
+def _reorder_shape(c: InferenceContext) -> list[TensorShape]:
+    indices, values = c.with_rank(0, 2), c.with_rank(1, 1)
+    c.with_rank(2, 1)
+    return [indices, values]
+
+
+@register_op(
+    "SparseReorder",
+    "input_indices: int64, input_values: T, input_shape: int64 -> output_indices: int64, "
+    "output_values: T",
+    "T: type",
+    shape=_reorder_shape,
+    devices=("CPU",),
+)
+def sparse_reorder_op(xp: Any, input_indices: Any, input_values: Any, input_shape: Any) -> Any:
+    """The elements in the order of their indices; equals stay as they are."""
+    indices = np.asarray(input_indices)
+    _check_parts(indices, input_values, input_shape)
+    order = np.lexsort(indices.T[::-1]) if indices.shape[1] else np.arange(len(indices))
+    return indices[order], np.asarray(input_values)[order]
+
+
+def _check_parts(indices: Any, values: Any, shape: Any) -> None:
+    """Refuses three parts that are no sparse tensor.
+
+    Raises:
+      InvalidArgumentError: says which part does not fit.
+    """
+    for what, array, rank in (("indices", indices, 2), ("values", values, 1), ("shape", shape, 1)):
+        if np.ndim(array) != rank:
+            kind = "matrix" if rank == 2 else "vector"
+            raise errors.invalid_argument(
+                f"Input {what} should be a {kind} but received shape {list(np.shape(array))}"
+            )
+    if len(indices) != len(values):
+        raise errors.invalid_argument(
+            f"Number of elements in indices ({len(indices)}) and values ({len(values)}) do not "
+            "match"
+        )
+    if np.shape(indices)[1] != np.size(shape):
+        raise errors.invalid_argument(
+            f"Number of columns of indices ({np.shape(indices)[1]}) and number of dimensions "
+            f"({np.size(shape)}) do not match"
+        )
+
+
+@sparse_reorder_op.gradient
+def _(op: Any, unused_indices_grad: Any, grad: Any) -> Any:
+    count = array_ops.shape(op.inputs[0])[0]
+    entries = SparseTensor(op.inputs[0], sequence_ops.range_(count), op.inputs[2])
+    order = transpose_ops.invert_permutation(sparse_reorder(entries).values)
+    return [None, gather_ops.gather(grad, order), None]
+
+
+def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
+    """The same sparse tensor with its elements in order."""
+    sp_input = _as_sparse(sp_input)
+    indices, values = sparse_reorder_op(
+        sp_input.indices, sp_input.values, sp_input.dense_shape, name=name
+    )
+    if sp_input.get_shape().is_fully_defined():
+        return SparseTensor(indices, values, sp_input.get_shape().as_list())
+    found = SparseTensor(indices, values, array_ops.identity(sp_input.dense_shape))
+    found.set_shape(sp_input.shape)
+    return found
+
+
+# -- slices
+
+
+def _slice_shape(c: InferenceContext) -> list[TensorShape]:
+    rank = c.with_rank(2, 1).dim_values
+    columns = None if rank is None else rank[0]
+    return [TensorShape([None, columns]), TensorShape([None]), c.inputs[2]]
+
+
+@register_op(
+    "SparseSlice",
+    "indices: int64, values: T, shape: int64, start: int64, size: int64 -> "
+    "output_indices: int64, output_values: T, output_shape: int64",
+    "T: type",
+    shape=_slice_shape,
+    devices=("CPU",),
+)
+def sparse_slice_op(xp: Any, indices: Any, values: Any, shape: Any, start: Any, size: Any) -> Any:
+    """The elements between ``start`` and ``start + size``."""
+    _check_parts(indices, values, shape)
+    if np.shape(start) != np.shape(shape) or np.shape(size) != np.shape(shape):
+        raise errors.invalid_argument(
+            f"Expected start and size to be vectors of {np.size(shape)} elements, but they have "
+            f"{np.size(start)} and {np.size(size)}"
+        )
+    sizes = np.minimum(np.asarray(size), np.maximum(np.asarray(shape) - np.asarray(start), 0))
+    moved = np.asarray(indices) - np.asarray(start)
+    inside = ((moved >= 0) & (moved < sizes)).all(axis=1)
+    return moved[inside], np.asarray(values)[inside], sizes
+
+
+@register_op(
+    "SparseSliceGrad",
+    "backprop_val_grad: T, input_indices: int64, input_start: int64, output_indices: int64 -> "
+    "val_grad: T",
+    "T: numbertype",
+    shape=lambda c: TensorShape(c.with_rank(1, 2).dims[:1] if c.inputs[1].dims else [None]),
+    devices=("CPU",),
+)
+def sparse_slice_grad(
+    xp: Any, backprop_val_grad: Any, input_indices: Any, input_start: Any, output_indices: Any
+) -> Any:
+    """The gradient of each element, zero for those outside of the slice."""
+    grad = np.asarray(backprop_val_grad)
+    out = np.zeros(len(input_indices), grad.dtype)
+    places = {row: n for n, row in enumerate(map(tuple, (output_indices + input_start).tolist()))}
+    for position, row in enumerate(map(tuple, np.asarray(input_indices).tolist())):
+        if row in places:
+            out[position] = grad[places[row]]
+    return out
+
+
+@sparse_slice_op.gradient
+def _(op: Any, *grads: Any) -> Any:
+    found = sparse_slice_grad(grads[1], op.inputs[0], op.inputs[3], op.outputs[0])
+    found.set_shape(op.inputs[1].get_shape())
+    return [None, found, None, None, None]
+
+
+def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
+    """A part of a sparse tensor."""
+    sp_input = _as_sparse(sp_input)
+    start = convert_to_tensor(start, dtypes.int64)
+    size = convert_to_tensor(size, dtypes.int64)
+    with name_scope(name, "SparseSlice", [sp_input]) as scope:
+        parts = sparse_slice_op(
+            sp_input.indices, sp_input.values, sp_input.dense_shape, start, size, name=scope
+        )
+        return SparseTensor(*parts)
+
+
+# -- products
+
+
+def _matmul_shape(c: InferenceContext) -> TensorShape:
+    c.with_rank(0, 2)
+    c.with_rank(1, 1)
+    a = require_rank(c.constant_value_as_shape(2), 2)
+    b = c.with_rank(3, 2)
+    (rows, inner), (b_inner, columns) = a.dim_values or (None,) * 2, b.dim_values or (None,) * 2
+    if c.attr("adjoint_a"):
+        rows, inner = inner, rows
+    if c.attr("adjoint_b"):
+        b_inner, columns = columns, b_inner
+    merge_dims(inner, b_inner)
+    return TensorShape([rows, columns])
+
+
+@register_op(
+    "SparseTensorDenseMatMul",
+    "a_indices: Tindices, a_values: T, a_shape: int64, b: T -> product: T",
+    "T: type",
+    "Tindices: {int32, int64} = DT_INT64",
+    "adjoint_a: bool = false",
+    "adjoint_b: bool = false",
+    shape=_matmul_shape,
+    devices=("CPU",),
+)
+def sparse_tensor_dense_mat_mul(
+    xp: Any,
+    a_indices: Any,
+    a_values: Any,
+    a_shape: Any,
+    b: Any,
+    *,
+    adjoint_a: bool,
+    adjoint_b: bool,
+) -> Any:
+    """The matrix product of a sparse and a dense matrix."""
+    _check_parts(a_indices, a_values, a_shape)
+    if np.size(a_shape) != 2 or np.ndim(b) != 2:
+        raise errors.invalid_argument("Tensors 'a' and 'b' must be matrices.")
+    outer, inner = np.asarray(a_shape).tolist()
+    rows, columns = np.asarray(a_indices).T
+    values, dense = np.asarray(a_values), np.asarray(b)
+    if adjoint_a:
+        outer, inner, rows, columns, values = inner, outer, columns, rows, values.conj()
+    if adjoint_b:
+        dense = dense.conj().T
+    if dense.shape[0] != inner:
+        raise errors.invalid_argument(
+            f"Cannot multiply A and B because inner dimension does not match: {inner} vs. "
+            f"{dense.shape[0]}.  Did you forget a transpose?  Dimensions of A: "
+            f"{np.asarray(a_shape).tolist()}).  Dimensions of B: {list(np.shape(b))}"
+        )
+    for what, found, size in (("k", columns, inner), ("m", rows, outer)):
+        outside = (found < 0) | (found >= size)
+        if outside.any():
+            place = int(outside.argmax())
+            raise errors.invalid_argument(
+                f"{what} ({found[place]}) from index[{place}] out of bounds (>={size})"
+            )
+    out = np.zeros((outer, dense.shape[1]), dense.dtype)
+    np.add.at(out, rows, values[:, None] * dense[columns])
+    return out
+
+
+@sparse_tensor_dense_mat_mul.gradient
+def _(op: Any, grad: Any) -> Any:
+    indices, values, shape, b = op.inputs
+    adjoint_a, adjoint_b = op.get_attr("adjoint_a"), op.get_attr("adjoint_b")
+    b_grad = sparse_tensor_dense_mat_mul(indices, values, shape, grad, adjoint_a=not adjoint_a)
+    if adjoint_b:
+        b_grad = transpose_ops.matrix_transpose(b_grad, conjugate=True)
+    rows, columns = indices[:, 0], indices[:, 1]
+    if adjoint_a:
+        rows, columns = columns, rows
+    ours = gather_ops.gather(grad, rows)
+    theirs = gather_ops.gather(transpose_ops.transpose(b) if adjoint_b else b, columns)
+    # Each element's gradient is the product of a row of the one and a row of the other.
+    mine = array_ops.expand_dims(ours, -1 if adjoint_a else -2)
+    other = array_ops.expand_dims(theirs, -1 if adjoint_a != adjoint_b else -2)
+    product = math_ops.matmul(mine, other, adjoint_a=adjoint_a, adjoint_b=adjoint_a == adjoint_b)
+    return [None, array_ops.squeeze(product, axis=[-2, -1]), None, b_grad]
+
+
+def sparse_tensor_dense_matmul(
+    sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+) -> Any:
+    """The matrix product; one of the two is sparse."""
+    if is_sparse(b):
+        same = adjoint_a == adjoint_b
+        found = sparse_tensor_dense_matmul(b, sp_a, adjoint_a != same, adjoint_b != same)
+        return transpose_ops.transpose(found)
+    sp_a = _as_sparse(sp_a)
+    with name_scope(name, "SparseTensorDenseMatMul", [sp_a.indices, sp_a.values, b]) as scope:
+        return sparse_tensor_dense_mat_mul(
+            sp_a.indices,
+            sp_a.values,
+            sp_a.dense_shape,
+            convert_to_tensor(b, name="b"),
+            adjoint_a=adjoint_a,
+            adjoint_b=adjoint_b,
+            name=scope,
+        )

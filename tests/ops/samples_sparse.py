@@ -1,0 +1,79 @@
+"""Rows for ops over the parts of sparse tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.ops.samples import Sample, checked, normal, op
+
+SAMPLES: list[Sample | list[Sample]] = []
+
+INDICES = np.array([[0, 1], [1, 0], [1, 3], [2, 2]])
+SHAPE = np.array([3, 4])
+
+
+def _to_dense() -> None:
+    x = normal(4)
+    zero = np.float32(0)
+    SAMPLES.append(op("SparseToDense", INDICES, SHAPE, x, zero))
+    SAMPLES.append(op("SparseToDense", INDICES.astype(np.int32), SHAPE.astype(np.int32), x, zero))
+    SAMPLES.append(op("SparseToDense", INDICES, SHAPE, np.float32(2), np.float32(-1)))
+    SAMPLES.append(op("SparseToDense", [0, 2], [4], ["a", "b"], "c"))
+    SAMPLES.append(op("SparseToDense", [[0], [3], [7]], [9], normal(3), zero))
+    SAMPLES.append(op("SparseToDense", [[0], [9]], [9], normal(2), zero, error="out of bounds"))
+    SAMPLES.append(op("SparseToDense", [[3], [0]], [9], normal(2), zero, error="out of order"))
+    SAMPLES.append(op("SparseToDense", [[3], [3]], [9], normal(2), zero, error="is repeated"))
+    SAMPLES.append(op("SparseToDense", [[0, 0]], [9], normal(1), zero, error="output_shape|rank"))
+
+
+def _parts() -> None:
+    mixed = INDICES[[2, 0, 3, 1]]
+    SAMPLES.append(op("SparseReorder", mixed, normal(4), SHAPE))
+    SAMPLES.append(op("SparseReorder", INDICES, ["a", "b", "c", "d"], SHAPE))
+    for start, size in (([0, 0], [3, 4]), ([1, 0], [1, 4]), ([1, 1], [9, 9]), ([0, 2], [1, 1])):
+        SAMPLES.append(
+            op("SparseSlice", INDICES, normal(4), SHAPE, np.array(start), np.array(size))
+        )
+    grad = op("SparseSliceGrad", normal(2), INDICES, np.array([1, 0]), np.array([[0, 0], [0, 3]]))
+    SAMPLES.append(checked(grad, gradient=False))
+
+
+def _products() -> None:
+    for a, b, size in ((False, False, (4, 2)), (True, False, (3, 2)), (False, True, (2, 4))):
+        SAMPLES.append(
+            op(
+                "SparseTensorDenseMatMul",
+                INDICES,
+                normal(4),
+                SHAPE,
+                normal(*size),
+                adjoint_a=a,
+                adjoint_b=b,
+            )
+        )
+    SAMPLES.append(
+        op(
+            "SparseTensorDenseMatMul",
+            INDICES,
+            normal(4),
+            SHAPE,
+            normal(2, 3),
+            adjoint_a=True,
+            adjoint_b=True,
+        )
+    )
+    SAMPLES.append(
+        op(
+            "SparseTensorDenseMatMul",
+            INDICES,
+            normal(4),
+            SHAPE,
+            normal(3, 2),
+            error="inner dimension|Dimensions must be equal",
+        )
+    )
+
+
+_to_dense()
+_parts()
+_products()
