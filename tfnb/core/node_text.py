@@ -35,8 +35,8 @@ def type_word(dtype: DType) -> str:
 def shape_text(shape: TensorShape) -> str:
     """A shape in messages: ``[2,?]``, or ``?`` where the rank is unknown.
 
-    >>> shape_text(TensorShape([2, None])), shape_text(TensorShape(None)),
-    shape_text(TensorShape([])) ('[2,?]', '?', '[]')
+    >>> shape_text(TensorShape([2, None])), shape_text(TensorShape(None))
+    ('[2,?]', '?')
     """
     dims = shape.dim_values
     if dims is None:
