@@ -74,6 +74,34 @@ def _products() -> None:
     )
 
 
+def _elementwise() -> None:
+    SAMPLES.extend(
+        op("SparseDenseCwiseMul", INDICES, normal(4), SHAPE, normal(*sizes))
+        for sizes in ((3, 4), (1, 4), (3, 1), (4,), ())
+    )
+    SAMPLES.append(
+        op("SparseDenseCwiseMul", INDICES, normal(4), SHAPE, normal(2, 4), error="incompatible")
+    )
+    SAMPLES.append(op("SparseTensorDenseAdd", INDICES, normal(4), SHAPE, normal(3, 4)))
+    SAMPLES.append(
+        op("SparseTensorDenseAdd", INDICES, normal(4), SHAPE, normal(4, 3), error="do not match")
+    )
+
+
+def _rows() -> None:
+    six = np.array([6, 4])
+    SAMPLES.append(op("SparseFillEmptyRows", INDICES, normal(4), six, np.float32(9)))
+    SAMPLES.append(op("SparseFillEmptyRows", INDICES[[2, 0, 3, 1]], normal(4), six, np.float32(9)))
+    SAMPLES.append(op("SparseFillEmptyRows", INDICES, ["a", "b", "c", "d"], six, "x"))
+    SAMPLES.append(
+        op("SparseFillEmptyRows", INDICES, normal(4), [2, 4], np.float32(9), error="is invalid")
+    )
+    grad = op("SparseFillEmptyRowsGrad", np.array([2, 1, 3]), normal(5))
+    SAMPLES.append(checked(grad, gradient=False))
+
+
 _to_dense()
+_elementwise()
+_rows()
 _parts()
 _products()

@@ -25,6 +25,8 @@ from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue, is_spa
 from tfnb.framework.tensor import Tensor
 from tfnb.ops import (
     array_ops,
+    cast_ops,
+    concat_ops,
     constant_ops,
     gather_ops,
     math_ops,
@@ -45,6 +47,7 @@ EXPORTS = {
         "sparse_tensor_to_dense",
         "sparse_reorder",
         "sparse_slice",
+        "sparse_fill_empty_rows",
         "sparse_tensor_dense_matmul",
     ],
     "sparse": [
@@ -52,6 +55,7 @@ EXPORTS = {
         "to_dense:sparse_tensor_to_dense",
         "reorder:sparse_reorder",
         "slice:sparse_slice",
+        "fill_empty_rows:sparse_fill_empty_rows",
         "sparse_dense_matmul:sparse_tensor_dense_matmul",
         "matmul:sparse_tensor_dense_matmul",
     ],
@@ -478,3 +482,183 @@ def sparse_tensor_dense_matmul(
             adjoint_b=adjoint_b,
             name=scope,
         )
+
+
+# -- with a dense tensor, element by element
+
+
+def _elements_shape(c: InferenceContext) -> TensorShape:
+    sizes = c.with_rank(0, 2).dim_values
+    return TensorShape([None if sizes is None else sizes[0]])
+
+
+def _dense_at(indices: Any, shape: Any, dense: Any) -> Array:
+    """The dense tensor, broadcast to the sparse one's shape, at the sparse one's elements.
+
+    Raises:
+      InvalidArgumentError: it does not broadcast.
+    """
+    array, sizes = np.asarray(dense), np.asarray(shape).tolist()
+    added = len(sizes) - array.ndim
+    if added < 0 or any(a not in (1, b) for a, b in zip(array.shape, sizes[max(added, 0) :])):
+        raise errors.invalid_argument(
+            "SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes: "
+            f"{sizes} vs. {list(array.shape)}"
+        )
+    rows = np.asarray(indices)
+    if ((rows < 0) | (rows >= np.asarray(shape))).any():
+        raise errors.invalid_argument(f"Provided indices are out-of-bounds w.r.t. {sizes}")
+    places = tuple(
+        rows[:, added + axis] if size != 1 else np.zeros(len(rows), np.int64)
+        for axis, size in enumerate(array.shape)
+    )
+    found: Array = array[places] if places else np.broadcast_to(array, (len(rows),))
+    return found
+
+
+@register_op(
+    "SparseDenseCwiseMul",
+    "sp_indices: int64, sp_values: T, sp_shape: int64, dense: T -> output: T",
+    "T: numbertype",
+    shape=_elements_shape,
+    devices=("CPU",),
+)
+def sparse_dense_cwise_mul(
+    xp: Any, sp_indices: Any, sp_values: Any, sp_shape: Any, dense: Any
+) -> Any:
+    """Each element times the dense one at its place."""
+    _check_parts(sp_indices, sp_values, sp_shape)
+    return np.asarray(sp_values) * _dense_at(sp_indices, sp_shape, dense)
+
+
+@register_op(
+    "SparseTensorDenseAdd",
+    "a_indices: Tindices, a_values: T, a_shape: Tindices, b: T -> output: T",
+    "T: numbertype",
+    "Tindices: {int32, int64}",
+    shape=lambda c: c.inputs[3],
+    devices=("CPU",),
+)
+def sparse_tensor_dense_add(xp: Any, a_indices: Any, a_values: Any, a_shape: Any, b: Any) -> Any:
+    """The dense sum of a sparse and a dense tensor of one shape."""
+    _check_parts(a_indices, a_values, a_shape)
+    if tuple(np.asarray(a_shape).tolist()) != np.shape(b):
+        raise errors.invalid_argument(
+            "Dimensions of the operands do not match (no broadcasting is supported): "
+            f"{np.asarray(a_shape).tolist()} vs. {list(np.shape(b))}"
+        )
+    rows = np.asarray(a_indices)
+    if ((rows < 0) | (rows >= np.asarray(a_shape))).any():
+        raise errors.invalid_argument("Sparse tensor has some invalid index on dimension 0")
+    out = np.array(b)
+    np.add.at(out, tuple(rows.T), np.asarray(a_values))
+    return out
+
+
+@sparse_tensor_dense_add.gradient
+def _(op: Any, grad: Any) -> Any:
+    return [None, gather_ops.gather_nd(grad, op.inputs[0]), None, grad]
+
+
+@sparse_dense_cwise_mul.gradient
+def _(op: Any, grad: Any) -> Any:
+    indices, values, shape, dense = op.inputs
+    dense_shape = cast_ops.cast(array_ops.shape(dense), dtypes.int64)
+    added = array_ops.expand_dims(array_ops.size(shape) - array_ops.size(dense_shape), 0)
+    filled = concat_ops.concat([constant_ops.ones(added, dtypes.int64), dense_shape], 0)
+    places = indices // (shape // filled)
+    places = array_ops.slice(places, concat_ops.concat([[0], added], 0), [-1, -1])
+    values_grad = grad * gather_ops.gather_nd(dense, places)
+    zeros = constant_ops.zeros_like(dense)
+    dense_grad = sparse_tensor_dense_add(places, grad * values, dense_shape, zeros)
+    return [None, values_grad, None, dense_grad]
+
+
+# -- empty rows
+
+
+def _fill_shape(c: InferenceContext) -> list[TensorShape]:
+    indices, values = c.with_rank(0, 2), c.with_rank(1, 1)
+    c.with_rank(2, 1)
+    c.with_rank(3, 0)
+    count, rank = indices.dim_values or (None, None)
+    count = merge_dims(count, (values.dim_values or (None,))[0])
+    sizes = c.constant_value_as_shape(2).dim_values
+    shape_size = (c.inputs[2].dim_values or (None,))[0]
+    rows = sizes[0] if sizes else None
+    rank = merge_dims(rank, shape_size)
+    found = ([None, rank], [None], [rows], [count])
+    return [TensorShape(one) for one in found]
+
+
+@register_op(
+    "SparseFillEmptyRows",
+    "indices: int64, values: T, dense_shape: int64, default_value: T -> output_indices: int64, "
+    "output_values: T, empty_row_indicator: bool, reverse_index_map: int64",
+    "T: type",
+    shape=_fill_shape,
+    devices=("CPU",),
+)
+def sparse_fill_empty_rows_op(
+    xp: Any, indices: Any, values: Any, dense_shape: Any, default_value: Any
+) -> Any:
+    """Gives each row without elements one in its first place, ``default_value``."""
+    _check_parts(indices, values, dense_shape)
+    if np.ndim(default_value):
+        raise errors.invalid_argument("default_value must be a scalar")
+    if not np.size(dense_shape):
+        raise errors.invalid_argument("Dense shape cannot be empty.")
+    places, kept = np.asarray(indices), np.asarray(values)
+    rows = int(np.asarray(dense_shape)[0])
+    outside = (places[:, 0] < 0) | (places[:, 0] >= rows)
+    if outside.any():
+        first = int(outside.argmax())
+        raise errors.invalid_argument(
+            f"indices({first}, 0) is invalid: {places[first, 0]} >= {rows}"
+        )
+    empty = np.bincount(places[:, 0], minlength=rows) == 0
+    added = np.zeros((int(empty.sum()), places.shape[1]), np.int64)
+    added[:, 0] = np.flatnonzero(empty)
+    filler = np.empty(len(added), kept.dtype)
+    filler[...] = np.asarray(default_value, kept.dtype)
+    together = np.concatenate([places, added])
+    order = np.argsort(together[:, 0], kind="stable")
+    where = np.empty(len(order), np.int64)
+    where[order] = np.arange(len(order))
+    return together[order], np.concatenate([kept, filler])[order], empty, where[: len(places)]
+
+
+@register_op(
+    "SparseFillEmptyRowsGrad",
+    "reverse_index_map: int64, grad_values: T -> d_values: T, d_default_value: T",
+    "T: type",
+    shape=lambda c: [c.with_rank(0, 1), TensorShape([])],
+    devices=("CPU",),
+)
+def sparse_fill_empty_rows_grad(xp: Any, reverse_index_map: Any, grad_values: Any) -> Any:
+    """The gradients of the elements, and the sum of those that were filled in."""
+    where, grad = np.asarray(reverse_index_map), np.asarray(grad_values)
+    if ((where < 0) | (where >= len(grad))).any():
+        raise errors.invalid_argument(f"Elements in reverse index must be in [0, {len(grad)})")
+    filled = np.ones(len(grad), bool)
+    filled[where] = False
+    return grad[where], grad[filled].sum(dtype=grad.dtype)
+
+
+@sparse_fill_empty_rows_op.gradient
+def _(op: Any, *grads: Any) -> Any:
+    values, default = sparse_fill_empty_rows_grad(op.outputs[3], grads[1])
+    return [None, values, None, default]
+
+
+def sparse_fill_empty_rows(
+    sp_input: Any, default_value: Any, name: str | None = None
+) -> tuple[SparseTensor, Tensor]:
+    """The sparse tensor with an element in every row, and which rows had none."""
+    sp_input = _as_sparse(sp_input)
+    with name_scope(name, "SparseFillEmptyRows", [sp_input]):
+        default_value = convert_to_tensor(default_value, dtype=sp_input.values.dtype)
+        indices, values, empty, _ = sparse_fill_empty_rows_op(
+            sp_input.indices, sp_input.values, sp_input.dense_shape, default_value
+        )
+        return SparseTensor(indices, values, sp_input.dense_shape), empty
