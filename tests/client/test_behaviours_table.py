@@ -1,0 +1,61 @@
+"""docs/behaviours.md names tests that exist, and says why where there is none."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.client.bad_input.all_cases import CASES
+
+ROOT = Path(__file__).parents[2]
+_ROW = re.compile(r"\| (?P<number>\d+) \| (?P<what>.+?) \| (?P<test>[^|]+) \|$")
+_TEST = re.compile(r"`(?P<file>tests/[\w/]+\.py)::(?P<name>\w+)(?:\[(?P<case>\w+)\])?`")
+_NOT_YET = re.compile(r"not yet: \S.+")
+
+
+def rows() -> dict[int, str]:
+    """Row number -> what stands in its last column."""
+    found: dict[int, str] = {}
+    for line in (ROOT / "docs" / "behaviours.md").read_text().splitlines():
+        match = _ROW.match(line)
+        if match:
+            number = int(match["number"])
+            assert number not in found, f"row {number} stands there twice"
+            found[number] = match["test"]
+    return found
+
+
+@cache
+def names_in(file: str) -> frozenset[str]:
+    """The names of the tests in a file."""
+    path = ROOT / file
+    if not path.exists():
+        return frozenset()
+    tree = ast.parse(path.read_text())
+    return frozenset(
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    )
+
+
+def test_every_behaviour_has_a_row() -> None:
+    """Two hundred and fifty of them, none left out."""
+    assert list(range(1, 251)) == sorted(rows())
+
+
+@pytest.mark.parametrize("number", range(1, 251))
+def test_a_row_names_a_test_or_says_why_there_is_none(number: int) -> None:
+    """A test that was renamed shows here."""
+    text = rows()[number].strip()
+    match = _TEST.fullmatch(text)
+    if match is None:
+        assert _NOT_YET.fullmatch(text), text
+        return
+    assert match["name"] in names_in(match["file"])
+    if match["case"]:
+        assert match["case"] in CASES
