@@ -117,6 +117,7 @@ from tfnb.framework.scopes import control_dependencies as control_dependencies
 from tfnb.framework.scopes import device as device
 from tfnb.framework.scopes import get_collection as get_collection
 from tfnb.framework.scopes import get_collection_ref as get_collection_ref
+from tfnb.framework.scopes import init_scope as init_scope
 from tfnb.framework.scopes import name_scope as name_scope
 from tfnb.framework.scopes import op_scope as op_scope
 from tfnb.framework.sparse_tensor import (
@@ -133,6 +134,28 @@ from tfnb.ops.cast_ops import to_double as to_double
 from tfnb.ops.cast_ops import to_float as to_float
 from tfnb.ops.cast_ops import to_int32 as to_int32
 from tfnb.ops.cast_ops import to_int64 as to_int64
+from tfnb.ops.check_ops import assert_equal as assert_equal
+from tfnb.ops.check_ops import assert_greater as assert_greater
+from tfnb.ops.check_ops import assert_greater_equal as assert_greater_equal
+from tfnb.ops.check_ops import assert_integer as assert_integer
+from tfnb.ops.check_ops import assert_less as assert_less
+from tfnb.ops.check_ops import assert_less_equal as assert_less_equal
+from tfnb.ops.check_ops import assert_near as assert_near
+from tfnb.ops.check_ops import assert_negative as assert_negative
+from tfnb.ops.check_ops import assert_non_negative as assert_non_negative
+from tfnb.ops.check_ops import assert_non_positive as assert_non_positive
+from tfnb.ops.check_ops import assert_none_equal as assert_none_equal
+from tfnb.ops.check_ops import assert_positive as assert_positive
+from tfnb.ops.check_ops import assert_proper_iterable as assert_proper_iterable
+from tfnb.ops.check_ops import assert_rank as assert_rank
+from tfnb.ops.check_ops import assert_rank_at_least as assert_rank_at_least
+from tfnb.ops.check_ops import assert_rank_in as assert_rank_in
+from tfnb.ops.check_ops import assert_same_float_dtype as assert_same_float_dtype
+from tfnb.ops.check_ops import assert_scalar as assert_scalar
+from tfnb.ops.check_ops import assert_type as assert_type
+from tfnb.ops.check_ops import is_non_decreasing as is_non_decreasing
+from tfnb.ops.check_ops import is_numeric_tensor as is_numeric_tensor
+from tfnb.ops.check_ops import is_strictly_increasing as is_strictly_increasing
 from tfnb.ops.clip_ops import clip_by_average_norm as clip_by_average_norm
 from tfnb.ops.clip_ops import clip_by_global_norm as clip_by_global_norm
 from tfnb.ops.clip_ops import clip_by_norm as clip_by_norm
@@ -293,6 +316,14 @@ from tfnb.ops.matrix_diag_ops import matrix_diag as matrix_diag
 from tfnb.ops.matrix_diag_ops import matrix_diag_part as matrix_diag_part
 from tfnb.ops.matrix_diag_ops import matrix_set_diag as matrix_set_diag
 from tfnb.ops.pad_ops import pad as pad
+from tfnb.ops.parsing_ops import FixedLenFeature as FixedLenFeature
+from tfnb.ops.parsing_ops import VarLenFeature as VarLenFeature
+from tfnb.ops.parsing_ops import decode_csv_v1 as decode_csv
+from tfnb.ops.parsing_ops import decode_raw_v1 as decode_raw
+from tfnb.ops.parsing_ops import parse_example as parse_example
+from tfnb.ops.parsing_ops import parse_single_example as parse_single_example
+from tfnb.ops.parsing_ops import parse_tensor as parse_tensor
+from tfnb.ops.parsing_ops import serialize_tensor as serialize_tensor
 from tfnb.ops.partitioned_variable import (
     create_partitioned_variables as create_partitioned_variables,
 )
@@ -383,6 +414,13 @@ from tfnb.ops.space_ops import required_space_to_batch_paddings as required_spac
 from tfnb.ops.space_ops import space_to_batch as space_to_batch
 from tfnb.ops.space_ops import space_to_batch_nd as space_to_batch_nd
 from tfnb.ops.space_ops import space_to_depth as space_to_depth
+from tfnb.ops.sparse_ops import sparse_fill_empty_rows as sparse_fill_empty_rows
+from tfnb.ops.sparse_ops import sparse_placeholder as sparse_placeholder
+from tfnb.ops.sparse_ops import sparse_reorder as sparse_reorder
+from tfnb.ops.sparse_ops import sparse_slice as sparse_slice
+from tfnb.ops.sparse_ops import sparse_tensor_dense_matmul as sparse_tensor_dense_matmul
+from tfnb.ops.sparse_ops import sparse_tensor_to_dense as sparse_tensor_to_dense
+from tfnb.ops.sparse_ops import sparse_to_dense as sparse_to_dense
 from tfnb.ops.special_math_ops import betainc as betainc
 from tfnb.ops.special_math_ops import digamma as digamma
 from tfnb.ops.special_math_ops import erf as erf

@@ -1,5 +1,28 @@
 # The names of tf.debugging; written by scripts/generate_public_names.py.
 # ruff: noqa
+from tfnb.ops.check_ops import assert_equal as assert_equal
+from tfnb.ops.check_ops import assert_greater as assert_greater
+from tfnb.ops.check_ops import assert_greater_equal as assert_greater_equal
+from tfnb.ops.check_ops import assert_integer as assert_integer
+from tfnb.ops.check_ops import assert_less as assert_less
+from tfnb.ops.check_ops import assert_less_equal as assert_less_equal
+from tfnb.ops.check_ops import assert_near as assert_near
+from tfnb.ops.check_ops import assert_negative as assert_negative
+from tfnb.ops.check_ops import assert_non_negative as assert_non_negative
+from tfnb.ops.check_ops import assert_non_positive as assert_non_positive
+from tfnb.ops.check_ops import assert_none_equal as assert_none_equal
+from tfnb.ops.check_ops import assert_positive as assert_positive
+from tfnb.ops.check_ops import assert_proper_iterable as assert_proper_iterable
+from tfnb.ops.check_ops import assert_rank as assert_rank
+from tfnb.ops.check_ops import assert_rank_at_least as assert_rank_at_least
+from tfnb.ops.check_ops import assert_rank_in as assert_rank_in
+from tfnb.ops.check_ops import assert_same_float_dtype as assert_same_float_dtype
+from tfnb.ops.check_ops import assert_scalar as assert_scalar
+from tfnb.ops.check_ops import assert_shapes as assert_shapes
+from tfnb.ops.check_ops import assert_type as assert_type
+from tfnb.ops.check_ops import is_non_decreasing as is_non_decreasing
+from tfnb.ops.check_ops import is_numeric_tensor as is_numeric_tensor
+from tfnb.ops.check_ops import is_strictly_increasing as is_strictly_increasing
 from tfnb.ops.control_flow_assert import assert_ as Assert
 from tfnb.ops.cwise_unary_ops import is_finite as is_finite
 from tfnb.ops.cwise_unary_ops import is_inf as is_inf

@@ -4,6 +4,8 @@ from typing import Any
 
 from tfnb.ops.activation_ops import softplus as softplus
 from tfnb.ops.activation_ops import softsign as softsign
+from tfnb.ops.check_ops import is_non_decreasing as is_non_decreasing
+from tfnb.ops.check_ops import is_strictly_increasing as is_strictly_increasing
 from tfnb.ops.complex_ops import angle as angle
 from tfnb.ops.complex_ops import imag as imag
 from tfnb.ops.complex_ops import real as real

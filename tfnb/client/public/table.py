@@ -47,7 +47,7 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.framework.scopes": {
         "tf": (
             "name_scope op_scope device control_dependencies colocate_with container "
-            "add_to_collection add_to_collections get_collection get_collection_ref"
+            "add_to_collection add_to_collections get_collection get_collection_ref init_scope"
         ),
     },
     "tfnb.framework.sparse_tensor": {
@@ -67,6 +67,23 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.cast_ops": {
         "dtypes": "cast",
         "tf": "cast to_bfloat16 to_complex128 to_complex64 to_double to_float to_int32 to_int64",
+    },
+    "tfnb.ops.check_ops": {
+        "debugging": (
+            "assert_equal assert_greater assert_greater_equal assert_integer assert_less "
+            "assert_less_equal assert_near assert_negative assert_non_negative assert_non_positive "
+            "assert_none_equal assert_positive assert_proper_iterable assert_rank "
+            "assert_rank_at_least assert_rank_in assert_same_float_dtype assert_scalar assert_type "
+            "is_non_decreasing is_numeric_tensor is_strictly_increasing assert_shapes"
+        ),
+        "math": "is_non_decreasing is_strictly_increasing",
+        "tf": (
+            "assert_equal assert_greater assert_greater_equal assert_integer assert_less "
+            "assert_less_equal assert_near assert_negative assert_non_negative assert_non_positive "
+            "assert_none_equal assert_positive assert_proper_iterable assert_rank "
+            "assert_rank_at_least assert_rank_in assert_same_float_dtype assert_scalar assert_type "
+            "is_non_decreasing is_numeric_tensor is_strictly_increasing"
+        ),
     },
     "tfnb.ops.clip_ops": {
         "dtypes": "saturate_cast",
@@ -245,6 +262,16 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.pad_ops": {
         "tf": "pad",
     },
+    "tfnb.ops.parsing_ops": {
+        "io": (
+            "parse_example parse_single_example decode_raw:decode_raw_v1 decode_csv:decode_csv_v1 "
+            "parse_tensor serialize_tensor FixedLenFeature VarLenFeature"
+        ),
+        "tf": (
+            "parse_example parse_single_example decode_raw:decode_raw_v1 decode_csv:decode_csv_v1 "
+            "parse_tensor serialize_tensor FixedLenFeature VarLenFeature"
+        ),
+    },
     "tfnb.ops.partitioned_variable": {
         "tf": (
             "fixed_size_partitioner variable_axis_size_partitioner min_max_variable_partitioner "
@@ -338,6 +365,17 @@ TABLE: dict[str, dict[str, str]] = {
             "batch_to_space_nd required_space_to_batch_paddings"
         ),
     },
+    "tfnb.ops.sparse_ops": {
+        "sparse": (
+            "placeholder:sparse_placeholder to_dense:sparse_tensor_to_dense reorder:sparse_reorder "
+            "slice:sparse_slice fill_empty_rows:sparse_fill_empty_rows "
+            "sparse_dense_matmul:sparse_tensor_dense_matmul matmul:sparse_tensor_dense_matmul"
+        ),
+        "tf": (
+            "sparse_placeholder sparse_to_dense sparse_tensor_to_dense sparse_reorder sparse_slice "
+            "sparse_fill_empty_rows sparse_tensor_dense_matmul"
+        ),
+    },
     "tfnb.ops.special_math_ops": {
         "math": (
             "betainc digamma erf erfc erfcinv erfinv igamma igammac lbeta lgamma ndtri polygamma "
@@ -398,6 +436,46 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.top_k_ops": {
         "math": "in_top_k top_k",
         "nn": "in_top_k top_k",
+    },
+    "tfnb.ops.training.adadelta": {
+        "train": "AdadeltaOptimizer",
+    },
+    "tfnb.ops.training.adagrad": {
+        "train": "AdagradDAOptimizer AdagradOptimizer ProximalAdagradOptimizer",
+    },
+    "tfnb.ops.training.adam": {
+        "train": "AdamOptimizer",
+    },
+    "tfnb.ops.training.ftrl": {
+        "train": "FtrlOptimizer",
+    },
+    "tfnb.ops.training.global_step": {
+        "train": (
+            "assert_global_step create_global_step get_global_step get_or_create_global_step "
+            "global_step"
+        ),
+    },
+    "tfnb.ops.training.gradient_descent": {
+        "train": "GradientDescentOptimizer ProximalGradientDescentOptimizer",
+    },
+    "tfnb.ops.training.learning_rate_decay": {
+        "train": (
+            "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay "
+            "linear_cosine_decay natural_exp_decay noisy_linear_cosine_decay piecewise_constant "
+            "piecewise_constant_decay:piecewise_constant polynomial_decay"
+        ),
+    },
+    "tfnb.ops.training.momentum": {
+        "train": "MomentumOptimizer",
+    },
+    "tfnb.ops.training.moving_averages": {
+        "train": "ExponentialMovingAverage",
+    },
+    "tfnb.ops.training.optimizer": {
+        "train": "Optimizer",
+    },
+    "tfnb.ops.training.rmsprop": {
+        "train": "RMSPropOptimizer",
     },
     "tfnb.ops.transpose_ops": {
         "linalg": "matrix_transpose transpose:matrix_transpose",
@@ -521,6 +599,14 @@ OPS: dict[str, str] = {
         "MatchingFiles MergeV2Checkpoints ReadFile RestoreV2 SaveV2 ShardedFilename "
         "ShardedFilespec WriteFile"
     ),
+    "tfnb.ops.io_v1_ops": "Restore RestoreSlice Save SaveSlices",
+    "tfnb.ops.list_ops": (
+        "EmptyTensorList TensorListConcat TensorListConcatLists TensorListConcatV2 "
+        "TensorListElementShape TensorListFromTensor TensorListGather TensorListGetItem "
+        "TensorListLength TensorListPopBack TensorListPushBack TensorListPushBackBatch "
+        "TensorListReserve TensorListResize TensorListScatter TensorListScatterIntoExistingList "
+        "TensorListScatterV2 TensorListSetItem TensorListSplit TensorListStack"
+    ),
     "tfnb.ops.logging_ops": "Assert Print PrintV2 Timestamp",
     "tfnb.ops.lookup_ops": (
         "HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2 LookupTableExportV2 "
@@ -539,9 +625,8 @@ OPS: dict[str, str] = {
     ),
     "tfnb.ops.pad_ops": "MirrorPad MirrorPadGrad Pad PadV2",
     "tfnb.ops.parsing_ops": (
-        "DecodeCSV DecodeCompressed DecodeJSONExample DecodePaddedRaw DecodeRaw ParseExample "
-        "ParseExampleV2 ParseSequenceExample ParseSequenceExampleV2 ParseSingleExample "
-        "ParseSingleSequenceExample ParseTensor SerializeTensor"
+        "DecodeCSV DecodeRaw ParseExample ParseExampleV2 ParseSingleExample ParseTensor "
+        "SerializeTensor"
     ),
     "tfnb.ops.pooling_ops": (
         "AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad MaxPool MaxPool3D MaxPool3DGrad "
@@ -557,6 +642,12 @@ OPS: dict[str, str] = {
     "tfnb.ops.random_ops": (
         "Multinomial ParameterizedTruncatedNormal RandomGamma RandomPoisson RandomPoissonV2 "
         "RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal"
+    ),
+    "tfnb.ops.reader_ops": (
+        "FixedLengthRecordReaderV2 IdentityReaderV2 ReaderNumRecordsProducedV2 "
+        "ReaderNumWorkUnitsCompletedV2 ReaderReadUpToV2 ReaderReadV2 ReaderResetV2 "
+        "ReaderRestoreStateV2 ReaderSerializeStateV2 TFRecordReaderV2 TextLineReaderV2 "
+        "WholeFileReaderV2"
     ),
     "tfnb.ops.reduction_ops": "All Any ArgMax ArgMin EuclideanNorm Max Mean Min Prod Sum",
     "tfnb.ops.regex_ops": "RegexFullMatch RegexReplace StaticRegexFullMatch StaticRegexReplace",
@@ -588,6 +679,10 @@ OPS: dict[str, str] = {
     "tfnb.ops.softmax_ops": "LogSoftmax Softmax",
     "tfnb.ops.space_ops": (
         "BatchToSpace BatchToSpaceND DepthToSpace SpaceToBatch SpaceToBatchND SpaceToDepth"
+    ),
+    "tfnb.ops.sparse_ops": (
+        "SparseDenseCwiseMul SparseFillEmptyRows SparseFillEmptyRowsGrad SparseReorder SparseSlice "
+        "SparseSliceGrad SparseTensorDenseAdd SparseTensorDenseMatMul SparseToDense"
     ),
     "tfnb.ops.special_math_ops": (
         "Betainc Digamma Erf Erfc Erfinv Igamma IgammaGradA Igammac Lgamma Ndtri Polygamma "

@@ -1,17 +1,36 @@
 # The names of tf.train; written by scripts/generate_public_names.py.
 # ruff: noqa
-from tfnb.ops.training.optimizer import Optimizer as Optimizer
-from tfnb.ops.training.optimizers import (
+from tfnb.ops.training.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
+from tfnb.ops.training.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
+from tfnb.ops.training.adagrad import AdagradOptimizer as AdagradOptimizer
+from tfnb.ops.training.adagrad import ProximalAdagradOptimizer as ProximalAdagradOptimizer
+from tfnb.ops.training.adam import AdamOptimizer as AdamOptimizer
+from tfnb.ops.training.ftrl import FtrlOptimizer as FtrlOptimizer
+from tfnb.ops.training.global_step import assert_global_step as assert_global_step
+from tfnb.ops.training.global_step import create_global_step as create_global_step
+from tfnb.ops.training.global_step import get_global_step as get_global_step
+from tfnb.ops.training.global_step import get_or_create_global_step as get_or_create_global_step
+from tfnb.ops.training.global_step import global_step as global_step
+from tfnb.ops.training.gradient_descent import (
     ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer,
 )
-from tfnb.ops.training.optimizers import AdadeltaOptimizer as AdadeltaOptimizer
-from tfnb.ops.training.optimizers import AdagradOptimizer as AdagradOptimizer
-from tfnb.ops.training.optimizers import AdamOptimizer as AdamOptimizer
-from tfnb.ops.training.optimizers import FtrlOptimizer as FtrlOptimizer
-from tfnb.ops.training.optimizers import GradientDescentOptimizer as GradientDescentOptimizer
-from tfnb.ops.training.optimizers import MomentumOptimizer as MomentumOptimizer
-from tfnb.ops.training.optimizers import ProximalAdagradOptimizer as ProximalAdagradOptimizer
-from tfnb.ops.training.optimizers import RMSPropOptimizer as RMSPropOptimizer
+from tfnb.ops.training.gradient_descent import GradientDescentOptimizer as GradientDescentOptimizer
+from tfnb.ops.training.learning_rate_decay import (
+    noisy_linear_cosine_decay as noisy_linear_cosine_decay,
+)
+from tfnb.ops.training.learning_rate_decay import cosine_decay as cosine_decay
+from tfnb.ops.training.learning_rate_decay import cosine_decay_restarts as cosine_decay_restarts
+from tfnb.ops.training.learning_rate_decay import exponential_decay as exponential_decay
+from tfnb.ops.training.learning_rate_decay import inverse_time_decay as inverse_time_decay
+from tfnb.ops.training.learning_rate_decay import linear_cosine_decay as linear_cosine_decay
+from tfnb.ops.training.learning_rate_decay import natural_exp_decay as natural_exp_decay
+from tfnb.ops.training.learning_rate_decay import piecewise_constant as piecewise_constant
+from tfnb.ops.training.learning_rate_decay import piecewise_constant as piecewise_constant_decay
+from tfnb.ops.training.learning_rate_decay import polynomial_decay as polynomial_decay
+from tfnb.ops.training.momentum import MomentumOptimizer as MomentumOptimizer
+from tfnb.ops.training.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
+from tfnb.ops.training.optimizer import Optimizer as Optimizer
+from tfnb.ops.training.rmsprop import RMSPropOptimizer as RMSPropOptimizer
 from tfnb.proto.cluster_pb2 import ClusterDef as ClusterDef
 from tfnb.proto.cluster_pb2 import JobDef as JobDef
 from tfnb.proto.example_pb2 import BytesList as BytesList
