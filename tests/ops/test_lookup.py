@@ -166,6 +166,15 @@ def test_pairs_of_dtypes_without_a_kernel_are_refused(sess: tf.Session) -> None:
         sess.run(size(table))
 
 
+def test_one_operation_fills_all_tables(sess: tf.Session) -> None:
+    """What stands in the graph's collection; a NoOp where there is nothing."""
+    assert tf.tables_initializer(name="none").type == "NoOp"
+    table = words()
+    tf.add_to_collection(tf.GraphKeys.TABLE_INITIALIZERS, fill(table, ["a"], [1]))
+    sess.run(tf.tables_initializer())
+    assert sess.run(find(table, ["a"])).tolist() == [1]
+
+
 # -- text files
 
 

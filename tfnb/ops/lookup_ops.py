@@ -16,7 +16,15 @@ from tfnb.core.shape_inference import (
     merge_shapes,
     require_rank,
 )
+from tfnb.framework.collections import GraphKeys
+from tfnb.framework.scopes import get_collection
+from tfnb.ops import control_flow, control_flow_ops
 from tfnb.ops.lookup_tables import HashTable, LookupTable, MutableHashTable, entries_of_text
+
+EXPORTS = {
+    "tf": ["tables_initializer", "initialize_all_tables"],
+    "initializers": ["tables_initializer"],
+}
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
@@ -356,3 +364,19 @@ for _op in (
     lookup_table_remove_v2, lookup_table_size_v2, lookup_table_export_v2, lookup_table_import_v2,
 ):  # fmt: skip
     _op.not_differentiable()
+
+
+# -- what users call
+
+
+def tables_initializer(name: str = "init_all_tables") -> Any:
+    """One operation that fills every table of the default graph."""
+    initializers = get_collection(GraphKeys.TABLE_INITIALIZERS)
+    if initializers:
+        return control_flow.group(*initializers, name=name)
+    return control_flow_ops.no_op(name=name)
+
+
+def initialize_all_tables(name: str = "init_all_tables") -> Any:
+    """The old name of :func:`tables_initializer`."""
+    return tables_initializer(name)
