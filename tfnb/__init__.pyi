@@ -275,6 +275,8 @@ from tfnb.ops.io_ops import write_file as write_file
 from tfnb.ops.logging_ops import Print as Print
 from tfnb.ops.logging_ops import print_ as print
 from tfnb.ops.logging_ops import timestamp as timestamp
+from tfnb.ops.lookup_ops import initialize_all_tables as initialize_all_tables
+from tfnb.ops.lookup_ops import tables_initializer as tables_initializer
 from tfnb.ops.map_fn import foldl as foldl
 from tfnb.ops.map_fn import foldr as foldr
 from tfnb.ops.map_fn import map_fn as map_fn

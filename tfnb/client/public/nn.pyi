@@ -1,7 +1,5 @@
 # The names of tf.nn; written by scripts/generate_public_names.py.
 # ruff: noqa
-from typing import Any
-
 from tfnb.ops.activation_ops import crelu as crelu
 from tfnb.ops.activation_ops import elu as elu
 from tfnb.ops.activation_ops import leaky_relu as leaky_relu
@@ -34,6 +32,8 @@ from tfnb.ops.convolution import conv2d_backprop_filter as conv2d_backprop_filte
 from tfnb.ops.convolution import conv2d_backprop_input as conv2d_backprop_input
 from tfnb.ops.convolution import conv2d_transpose as conv2d_transpose
 from tfnb.ops.convolution import conv3d as conv3d
+from tfnb.ops.convolution import conv3d_backprop_filter_v2 as conv3d_backprop_filter
+from tfnb.ops.convolution import conv3d_backprop_filter_v2 as conv3d_backprop_filter_v2
 from tfnb.ops.convolution import conv3d_transpose as conv3d_transpose
 from tfnb.ops.convolution import conv_transpose as conv_transpose
 from tfnb.ops.convolution import convolution as convolution
@@ -96,6 +96,3 @@ from tfnb.ops.space_ops import space_to_batch as space_to_batch
 from tfnb.ops.space_ops import space_to_depth as space_to_depth
 from tfnb.ops.top_k_ops import in_top_k as in_top_k
 from tfnb.ops.top_k_ops import top_k as top_k
-
-conv3d_backprop_filter: Any
-conv3d_backprop_filter_v2: Any

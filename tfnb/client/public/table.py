@@ -218,6 +218,10 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.logging_ops": {
         "tf": "Print print:print_ timestamp",
     },
+    "tfnb.ops.lookup_ops": {
+        "initializers": "tables_initializer",
+        "tf": "tables_initializer initialize_all_tables",
+    },
     "tfnb.ops.map_fn": {
         "tf": "foldl foldr map_fn scan",
     },
