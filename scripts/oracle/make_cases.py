@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow.compat.v1 as tf  # noqa: TID253 - the oracle itself
+import tensorflow.compat.v1 as tf
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,6 +21,7 @@ _OWN = sorted(path.parent for path in (_HERE / "own").glob("*/case.json"))
 _DECIDED_BY_ROUNDING = {
     "model_mnist_cnn_train": "the gradient of a bias before a batch normalization is zero but for "
     "rounding, about 1e-8, and Adam makes a step of full length out of its sign",
+    "deepgaze_pitch": "the summary is a serialized loss, compared bit by bit",
 }
 
 

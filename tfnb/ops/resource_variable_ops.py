@@ -504,6 +504,7 @@ def _scatter_op(name: str, operation: str, types: str) -> OpDefinition:
         cell = find_variable(ctx, resource)
         scatter_into_rows(ctx.xp, cell, indices, updates, operation)
 
+    scatter.__doc__ = f"Combines rows into those of a variable: {operation}."
     return scatter
 
 
@@ -539,6 +540,7 @@ def _scatter_nd_op(name: str, operation: str) -> OpDefinition:
         cell = find_variable(ctx, ref)
         scatter_nd_into_cell(ctx.xp, cell, indices, updates, operation, bad_indices_policy)
 
+    scatter.__doc__ = f"Combines slices into those of a variable: {operation}."
     return scatter
 
 

@@ -323,6 +323,7 @@ def _scatter_op(name: str, operation: str, types: str, locking: str) -> OpDefini
         scatter_into_rows(xp, ref, indices, updates, operation)
         return ref
 
+    scatter.__doc__ = f"Combines rows into those of a variable: {operation}."
     return scatter
 
 
@@ -383,6 +384,7 @@ def _scatter_nd_op(name: str, operation: str, types: str, locking: str) -> OpDef
         scatter_nd_into_cell(xp, ref, indices, updates, operation, bad_indices_policy)
         return ref
 
+    scatter.__doc__ = f"Combines slices into those of a variable: {operation}."
     return scatter
 
 

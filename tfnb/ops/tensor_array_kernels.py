@@ -1,9 +1,9 @@
 """The array behind TensorArray ops: a list of tensors, written once each, that lives for one step.
 
 Corresponds to TensorFlow's ``tensor_array.h``.  An element is empty, written, or cleared (read once
-from an array with ``clear_after_read``).  Only places that were written cost memory.  The array of a gradient adds up what is written to one
-place, and knows the forms of the forward array's elements, so that a place nobody wrote to reads as
-zeros.
+from an array with ``clear_after_read``).  Only places that were written cost memory.  The array of
+a gradient adds up what is written to one place, and knows the forms of the forward array's
+elements, so that a place nobody wrote to reads as zeros.
 """
 
 from __future__ import annotations
