@@ -1,187 +1,268 @@
-"""From serialized ``Example`` messages to dense, sparse and ragged columns.
+"""Reads Example messages into columns: the work behind ParseExample and its kin.
 
-A dense column of fixed shape takes exactly its number of values, or its default where the feature
-is missing; one whose first size is unknown is padded to the longest row.  A sparse column is a list
-of (row, place) indices. Corresponds to ``example_proto_fast_parsing.cc``.
+A column is dense (a fixed number of values per example, or runs padded to the longest), sparse, or
+ragged. :class:`Source` says which example is read, for error messages.
 """
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import errors
+from tfnb.core import dtypes, errors
+from tfnb.core.node_text import type_word
+from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.string_arrays import strings
+from tfnb.proto import example_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tfnb.core.dtypes import DType
     from tfnb.core.tensor_shape import TensorShape
 
-_KINDS = {"float32": "float_list", "int64": "int64_list", "string": "bytes_list"}
-_WORDS = {"float32": "float", "int64": "int64", "string": "string"}
+_KINDS = {
+    "bytes_list": dtypes.string,
+    "float_list": dtypes.float32,
+    "int64_list": dtypes.int64,
+}
+_WORDS = {dtypes.string: "bytes", dtypes.float32: "float", dtypes.int64: "int64"}
 
 
-def read_examples(serialized: Sequence[bytes], names: Sequence[str]) -> list[dict[str, Any]]:
-    """The features of each example by key.
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """A column of as many values per example as its shape has elements.
+
+    Attributes:
+      key: the name of the feature.
+      dtype: the type of its values.
+      dims: its shape; a first dimension of None stands for runs of any length.
+      default: the value where the feature is missing; empty if it must be there. For runs, the
+        one element that they are padded with.
+    """
+
+    key: str
+    dtype: DType
+    dims: tuple[int | None, ...]
+    default: Any
+
+    @property
+    def is_run(self) -> bool:
+        """Whether examples have values of different lengths."""
+        return bool(self.dims) and self.dims[0] is None
+
+    @property
+    def stride(self) -> int:
+        """The number of values per example, or per element of a run."""
+        count = 1
+        for size in self.dims[1:] if self.is_run else self.dims:
+            count *= size or 0
+        return count
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
+    """A column of any number of values per example."""
+
+    key: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """A column of any number of values per example, kept as values and row splits."""
+
+    key: str
+    dtype: DType
+    split_dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Which example an error is about; without a name only the feature is mentioned."""
+
+    index: int
+    name: str | None
+
+    def of_key(self, key: str) -> str:
+        """The beginning of a sentence about a feature."""
+        if self.name is None:
+            return f"Key: {key}.  "
+        return f"Name: {self.name}, Key: {key}, Index: {self.index}.  "
+
+    def missing(self, key: str, dtype: DType) -> errors.InvalidArgumentError:
+        """The error for a feature that is not there."""
+        name = "" if self.name is None else f"Name: {self.name}, "
+        return errors.invalid_argument(
+            f"{name}Feature: {key} (data type: {type_word(dtype)}) is required but could not be "
+            "found."
+        )
+
+
+def text_of_key(key: Any) -> str:
+    """The name of a feature from an input tensor or an attribute."""
+    value = key.item() if hasattr(key, "item") else key
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def array_of(values: Any, dtype: DType) -> Any:
+    """Values as a vector of a type."""
+    if dtype is dtypes.string:
+        return strings(list(values), (len(values),))
+    return np.array(values, dtype.as_numpy_dtype)
+
+
+def make_dense(
+    keys: Sequence[Any],
+    types: Sequence[DType],
+    shapes: Sequence[TensorShape],
+    defaults: Sequence[Any],
+) -> list[Dense]:
+    """The dense columns of an op, whose defaults are checked.
 
     Raises:
-      InvalidArgumentError: bytes are no Example; says which.
+      InvalidArgumentError: a default does not have its column's shape.
     """
-    from google.protobuf.message import DecodeError
-
-    from tfnb.proto import example_pb2
-
-    found = []
-    for data, name in zip(serialized, names):
-        example = example_pb2.Example()
-        try:
-            example.ParseFromString(data)
-        except DecodeError:
-            shown = data[:64].decode("utf-8", "backslashreplace")
-            raise errors.invalid_argument(
-                f"Could not parse example input, value: '{shown}'{_called(name)}"
-            ) from None
-        features = {
-            key: feature
-            for key, feature in example.features.feature.items()
-            if feature.WhichOneof("kind") is not None
-        }
-        found.append(features)
-    return found
-
-
-def _called(name: str) -> str:
-    return f", name: {name}" if name else ""
-
-
-def _values(features: dict[str, Any], key: str, dtype: DType, name: str) -> Any | None:
-    """The values of one feature as an array, or None where it is missing.
-
-    Raises:
-      InvalidArgumentError: it holds another kind of values.
-    """
-    feature = features.get(key)
-    if feature is None:
-        return None
-    kind = feature.WhichOneof("kind")
-    if kind != _KINDS[dtype.name]:
-        actual = {v: _WORDS[k] for k, v in _KINDS.items()}[kind]
-        raise errors.invalid_argument(
-            f"Name: {name or '<unknown>'}, Feature: {key}.  Data types don't match. Expected type: "
-            f"{_WORDS[dtype.name]}, actual type: {actual}"
-        )
-    values = getattr(feature, kind).value
-    if dtype.name == "string":
-        found = np.empty(len(values), dtype=object)
-        found[:] = list(values)
-        return found
-    return np.array(values, dtype.numpy_dtype)
-
-
-def dense_column(
-    examples: Sequence[dict[str, Any]],
-    names: Sequence[str],
-    key: str,
-    dtype: DType,
-    shape: TensorShape,
-    default: Any,
-) -> Any:
-    """A dense column, one row an example."""
-    dims = shape.dim_values
-    if dims is None or any(size is None for size in dims[1:]):
-        raise errors.invalid_argument(
-            f"dense_shape of '{key}' must be defined but for its first size: {shape}"
-        )
-    if dims and dims[0] is None:
-        return _padded_column(examples, names, key, dtype, tuple(s or 0 for s in dims[1:]), default)
-    sizes = tuple(size or 0 for size in dims)
-    count = math.prod(sizes)
-    rows: list[Any] = []
-    for features, name in zip(examples, names):
-        values = _values(features, key, dtype, name)
-        if values is None:
-            if not np.size(default) and count:
+    columns = []
+    for index, (key, dtype, shape, default) in enumerate(
+        zip(keys, types, shapes, defaults, strict=True)
+    ):
+        dims = shape.dim_values or ()
+        column = Dense(text_of_key(key), dtype, dims, default)
+        shown = "[" + ",".join("?" if size is None else str(size) for size in dims) + "]"
+        if column.is_run:
+            if default.size != 1:
                 raise errors.invalid_argument(
-                    f"Name: {name or '<unknown>'}, Feature: {key} (data type: "
-                    f"{_WORDS[dtype.name]}) is required but could not be found."
+                    f"dense_shape[{index}] is a variable length shape: {shown}, therefore "
+                    f"def_value[{index}] must contain a single element (the padding element).  "
+                    f"But its shape is: {shape_text(default.shape)}"
                 )
-            values = np.asarray(default).reshape(-1)
-            if values.size == 1 and count != 1:
-                values = np.repeat(values, count)
-        if values.size != count:
+        elif default.size and default.shape != dims:
             raise errors.invalid_argument(
-                f"Name: {name or '<unknown>'}, Key: {key}, Index: {len(rows)}.  Number of "
-                f"{_WORDS[dtype.name]} values != expected.  values size: {values.size} but output "
-                f"shape: {list(sizes)}"
+                f"def_value[{index}].shape() == {shape_text(default.shape)} is not compatible "
+                f"with dense_shapes_[{index}] == {shown}"
             )
-        rows.append(values.reshape(sizes))
-    if not rows:
-        return np.zeros((0, *sizes), dtype.numpy_dtype)
-    return np.stack(rows)
+        columns.append(column)
+    return columns
 
 
-def _padded_column(
-    examples: Sequence[dict[str, Any]],
-    names: Sequence[str],
-    key: str,
-    dtype: DType,
-    inner: tuple[int, ...],
-    default: Any,
-) -> Any:
-    stride = math.prod(inner)
-    rows = []
-    for features, name in zip(examples, names):
-        values = _values(features, key, dtype, name)
-        values = np.zeros(0, dtype.numpy_dtype) if values is None else values
-        if stride == 0 or values.size % stride:
+def parse_features(data: bytes) -> Mapping[str, Any]:
+    """The features of a serialized Example by name.
+
+    Raises:
+      InvalidArgumentError: the bytes are no Example.
+    """
+    example = example_pb2.Example()
+    try:
+        example.ParseFromString(data)
+    except Exception:
+        raise bad_example(data) from None
+    return example.features.feature
+
+
+def bad_example(data: bytes) -> errors.InvalidArgumentError:
+    """The error for bytes that are no Example."""
+    shown = data.decode("utf-8", "backslashreplace")
+    return errors.invalid_argument(f"Could not parse example input, value: '{shown}'")
+
+
+def values_of(feature: Any) -> tuple[DType | None, Any]:
+    """The type and the values of a feature; no type if it has no kind."""
+    kind = None if feature is None else feature.WhichOneof("kind")
+    if kind is None:
+        return None, ()
+    return _KINDS[kind], getattr(feature, kind).value
+
+
+def read_dense(feature: Any, column: Dense, source: Source) -> Any:
+    """One example's values of a dense column.
+
+    Raises:
+      InvalidArgumentError: the feature is missing, of another type, or of another length.
+    """
+    dtype, values = values_of(feature)
+    if dtype is None:
+        if column.is_run:
+            return array_of((), column.dtype)
+        if not column.default.size and column.stride:
+            raise source.missing(column.key, column.dtype)
+        return column.default.reshape(-1)
+    if dtype is not column.dtype:
+        raise errors.invalid_argument(
+            f"{source.of_key(column.key)}Data types don't match. Data type: {type_word(dtype)} but "
+            f"expected type: {type_word(column.dtype)}"
+        )
+    shown = "[" + ",".join("?" if size is None else str(size) for size in column.dims) + "]"
+    if column.is_run:
+        if column.stride == 0 or len(values) % column.stride:
             raise errors.invalid_argument(
-                f"Name: {name or '<unknown>'}, Key: {key}.  Number of {_WORDS[dtype.name]} values "
-                f"is not a multiple of stride length. Saw {values.size} values but output shape is "
-                f"{['?', *inner]}"
+                f"{source.of_key(column.key)}Number of {_WORDS[dtype]} values is not a multiple of "
+                f"stride length. Saw {len(values)} values but output shape is: {shown}"
             )
-        rows.append(values.reshape((-1, *inner)))
+    elif len(values) != column.stride:
+        raise errors.invalid_argument(
+            f"{source.of_key(column.key)}Number of {_WORDS[dtype]} values != expected.  Values "
+            f"size: {len(values)} but output shape: {shown}"
+        )
+    return array_of(values, dtype)
+
+
+def read_free(feature: Any, column: Sparse | Ragged, source: Source) -> Any:
+    """One example's values of a sparse or ragged column.
+
+    Raises:
+      InvalidArgumentError: the feature is of another type.
+    """
+    dtype, values = values_of(feature)
+    if dtype is None:
+        return array_of((), column.dtype)
+    if dtype is not column.dtype:
+        raise errors.invalid_argument(
+            f"{source.of_key(column.key)}Data types don't match. Expected type: "
+            f"{type_word(column.dtype)}, Actual type: {type_word(dtype)}"
+        )
+    return array_of(values, dtype)
+
+
+def joined(rows: Sequence[Any], dtype: DType) -> Any:
+    """Rows of values one after the other."""
+    return np.concatenate(rows) if rows else array_of((), dtype)
+
+
+def dense_batch(rows: Sequence[Any], column: Dense) -> Any:
+    """A dense column of a batch."""
+    if not column.is_run:
+        flat = joined(rows, column.dtype)
+        return flat.reshape(len(rows), *[size or 0 for size in column.dims])
     longest = max((len(row) for row in rows), default=0)
-    batch = np.zeros((len(rows), longest, *inner), dtype.numpy_dtype)
-    pad = np.asarray(default).reshape(-1)
-    if pad.size:
-        batch[...] = pad[0]
-    elif dtype.name == "string":
-        batch[...] = b""
-    for place, row in zip(batch, rows):
-        place[: len(row)] = row
-    return batch
+    inner = [size or 0 for size in column.dims[1:]]
+    padding = column.default.reshape(-1)[0]
+    batch = np.empty((len(rows), longest), column.default.dtype)
+    batch[...] = padding
+    for index, row in enumerate(rows):
+        batch[index, : len(row)] = row
+    return batch.reshape(len(rows), longest // column.stride if column.stride else 0, *inner)
 
 
-def sparse_column(
-    examples: Sequence[dict[str, Any]], names: Sequence[str], key: str, dtype: DType
-) -> tuple[Any, Any, Any]:
-    """Indices, values and dense shape of a sparse column."""
-    rows = []
-    for features, name in zip(examples, names):
-        values = _values(features, key, dtype, name)
-        rows.append(np.zeros(0, dtype.numpy_dtype) if values is None else values)
+def sparse_batch(rows: Sequence[Any], dtype: DType) -> tuple[Any, Any, Any]:
+    """A sparse column of a batch: indices, values and shape."""
     lengths = [len(row) for row in rows]
-    indices = np.zeros((sum(lengths), 2), np.int64)
+    indices = np.empty((sum(lengths), 2), np.int64)
     indices[:, 0] = np.repeat(np.arange(len(rows)), lengths)
-    if lengths:
-        indices[:, 1] = np.concatenate([np.arange(n) for n in lengths])
-    values = np.concatenate(rows) if rows else np.zeros(0, dtype.numpy_dtype)
-    return indices, values, np.array([len(rows), max(lengths, default=0)], np.int64)
+    indices[:, 1] = positions(lengths)
+    shape = np.array([len(rows), max(lengths, default=0)], np.int64)
+    return indices, joined(rows, dtype), shape
 
 
-def ragged_column(
-    examples: Sequence[dict[str, Any]],
-    names: Sequence[str],
-    key: str,
-    dtype: DType,
-    split_dtype: DType,
-) -> tuple[Any, Any]:
-    """All values one after the other, and where each row begins and the last one ends."""
-    indices, values, _ = sparse_column(examples, names, key, dtype)
-    lengths = np.bincount(indices[:, 0], minlength=len(examples))
-    splits = np.zeros(len(examples) + 1, split_dtype.numpy_dtype)
-    splits[1:] = np.cumsum(lengths)
-    return values, splits
+def positions(lengths: Sequence[int]) -> Any:
+    """0, 1, ... for each length, one after the other."""
+    if not lengths:
+        return np.empty(0, np.int64)
+    return np.concatenate([np.arange(length, dtype=np.int64) for length in lengths])
+
+
+def splits_of(lengths: Sequence[int], dtype: DType) -> Any:
+    """Where rows of these lengths begin, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(dtype.as_numpy_dtype)

@@ -1,44 +1,58 @@
-"""From bytes to tensors: examples, raw numbers, CSV lines, serialized tensors."""
+"""From bytes to tensors: raw numbers, compressed data, CSV lines, serialized tensors."""
 
 from __future__ import annotations
 
-import csv
-import itertools
-from typing import TYPE_CHECKING, Any, NamedTuple
+import base64
+import zlib
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes, errors, tensor_util
+from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import SCALAR_SHAPE, UNKNOWN_SHAPE, InferenceContext
+from tfnb.core.shape_inference import (
+    SCALAR_SHAPE,
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    unchanged_shape,
+)
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.framework.convert import convert_to_tensor
-from tfnb.framework.scopes import name_scope
-from tfnb.framework.sparse_tensor import SparseTensor
-from tfnb.ops import array_ops
-from tfnb.ops.example_parsing import dense_column, ragged_column, read_examples, sparse_column
+from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.string_arrays import as_bytes, mapped, strings
+from tfnb.ops.string_number_ops import parse_float, parse_float32, parse_integer
+from tfnb.proto import example_pb2, tensor_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from tfnb.core.dtypes import DType
 
-_API = [
-    "parse_example",
-    "parse_single_example",
-    "decode_raw:decode_raw_v1",
-    "decode_csv:decode_csv_v1",
-    "parse_tensor",
-    "serialize_tensor",
-    "FixedLenFeature",
-    "VarLenFeature",
-]
-EXPORTS = {"tf": _API, "io": _API}
+EXPORTS = {
+    "tf": ["decode_compressed", "decode_csv", "decode_json_example", "decode_raw",
+           "parse_tensor", "serialize_tensor"],
+    "io": ["decode_compressed", "decode_csv", "decode_json_example", "decode_raw",
+           "parse_tensor", "serialize_tensor"],
+}  # fmt: skip
 
-# -- raw bytes
+# ----------------------------------------------------------------------------------- raw numbers
 
 
 def _raw_shape(c: InferenceContext) -> TensorShape:
     dims = c.inputs[0].dim_values
     return UNKNOWN_SHAPE if dims is None else TensorShape([*dims, None])
+
+
+def _swapped(data: Any, dtype: DType, little_endian: bool) -> Any:
+    """Numbers whose bytes were read in this machine's order, in the order they were written."""
+    if little_endian:
+        return data
+    if dtype.is_complex:
+        # Each part is swapped by itself.
+        parts = data.view(np.float32 if dtype.size == 8 else np.float64)
+        return parts.byteswap().view(data.dtype)
+    if data.dtype.kind == "V":  # bfloat16 and kin
+        return data.view(f"u{dtype.size}").byteswap().view(data.dtype)
+    return data.byteswap()
 
 
 @register_op(
@@ -50,393 +64,323 @@ def _raw_shape(c: InferenceContext) -> TensorShape:
     shape=_raw_shape,
     devices=("CPU",),
 )
-def decode_raw(xp: Any, bytes: Any, *, out_type: Any, little_endian: bool) -> Any:
-    """The bytes of each string read as numbers; all strings must be of one length."""
-    strings = np.asarray(bytes, dtype=object)
-    lengths = {len(text) for text in strings.reshape(-1).tolist()}
-    if len(lengths) > 1:
+def decode_raw_op(xp: Any, bytes: Any, *, out_type: DType, little_endian: bool) -> Any:
+    """The numbers that the bytes of each string are; all strings have the same length."""
+    values = bytes.reshape(-1).tolist()
+    target = np.dtype(out_type.as_numpy_dtype)
+    if not values:
+        return np.empty((*bytes.shape, 0), target)
+    size = len(values[0])
+    for index, value in enumerate(values):
+        if len(value) != size:
+            raise errors.invalid_argument(
+                "DecodeRaw requires input strings to all be the same size, but element "
+                f"{index} has size {size} != {len(value)}"
+            )
+    if size % target.itemsize:
         raise errors.invalid_argument(
-            f"DecodeRaw requires input strings to all be the same size, but elements have sizes "
-            f"{sorted(lengths)}"
+            f"Input to DecodeRaw has length {size} that is not a multiple of {target.itemsize}, "
+            f"the size of {type_word(out_type)}"
         )
-    dtype = out_type.numpy_dtype
-    length = lengths.pop() if lengths else 0
-    if length % dtype.itemsize:
-        raise errors.invalid_argument(
-            f"Input to DecodeRaw has length {length} that is not a multiple of "
-            f"{dtype.itemsize}, the size of {out_type.name}"
-        )
-    data = b"".join(strings.reshape(-1).tolist())
-    numbers = np.frombuffer(data, dtype)
-    if not little_endian and dtype.itemsize > 1:
-        numbers = numbers.byteswap()
-    return numbers.reshape((*strings.shape, length // dtype.itemsize)).copy()
+    data = np.frombuffer(b"".join(values), target)
+    return _swapped(data, out_type, little_endian).reshape(*bytes.shape, size // target.itemsize)
 
 
-decode_raw.not_differentiable()
-
-# -- examples
+decode_raw_op.not_differentiable()
 
 
-def _example_shapes(c: InferenceContext) -> list[TensorShape]:
-    batch = c.inputs[0].dim_values
-    lead = TensorShape(batch)
-    shapes = [UNKNOWN_SHAPE] * c.num_outputs
-    ranges = c.op_def.output_ranges(c.attrs)
-    rank = None if batch is None else len(batch) + 1
-    for index in ranges["sparse_indices"]:
-        shapes[index] = TensorShape([None, rank])
-    for index in ranges["sparse_values"]:
-        shapes[index] = TensorShape([None])
-    for index in ranges["sparse_shapes"]:
-        shapes[index] = TensorShape([rank])
-    for index, shape in zip(ranges["dense_values"], c.attrs["dense_shapes"]):
-        shapes[index] = lead.concatenate(shape)
-    return shapes
-
-
-def _single_shapes(c: InferenceContext) -> list[TensorShape]:
-    shapes = [UNKNOWN_SHAPE] * c.num_outputs
-    ranges = c.op_def.output_ranges(c.attrs)
-    for index in ranges["sparse_indices"]:
-        shapes[index] = TensorShape([None, 1])
-    for index in ranges["sparse_values"]:
-        shapes[index] = TensorShape([None])
-    for index in ranges["sparse_shapes"]:
-        shapes[index] = TensorShape([1])
-    for index, shape in zip(ranges["dense_values"], c.attrs["dense_shapes"]):
-        shapes[index] = shape
-    return shapes
-
-
-def _scalar_text(value: Any) -> str:
-    return bytes(np.asarray(value, dtype=object)[()]).decode("utf-8", "surrogateescape")
-
-
-def _keys(values: Any) -> list[str]:
-    return [text.decode("utf-8", "surrogateescape") for text in np.asarray(values).tolist()]
-
-
-def _batch(serialized: Any, names: Any) -> tuple[list[dict[str, Any]], list[str]]:
-    """The examples of a vector of strings, and their names for messages."""
-    strings = np.asarray(serialized, dtype=object).reshape(-1).tolist()
-    given = [text.decode("utf-8", "replace") for text in np.asarray(names).reshape(-1).tolist()]
-    if given and len(given) != len(strings):
-        raise errors.invalid_argument(
-            f"Expected len(names) == len(serialized), but got: {len(given)} vs. {len(strings)}"
-        )
-    called = given or [""] * len(strings)
-    return read_examples(strings, called), called
-
-
-def _columns(
-    examples: list[dict[str, Any]],
-    names: list[str],
-    sparse_keys: list[str],
-    sparse_types: Sequence[Any],
-    dense_keys: list[str],
-    dense_types: Sequence[Any],
-    dense_shapes: Sequence[TensorShape],
-    dense_defaults: Sequence[Any],
-) -> tuple[list[Any], list[Any]]:
-    sparse = [sparse_column(examples, names, k, t) for k, t in zip(sparse_keys, sparse_types)]
-    dense = [
-        dense_column(examples, names, key, dtype, shape, default)
-        for key, dtype, shape, default in zip(dense_keys, dense_types, dense_shapes, dense_defaults)
-    ]
-    return sparse, dense
-
-
-def _in_order(sparse: list[Any]) -> list[Any]:
-    """All indices, then all values, then all shapes."""
-    return [column[part] for part in range(3) for column in sparse]
+def _padded_shape(c: InferenceContext) -> TensorShape:
+    dims = c.inputs[0].dim_values
+    if c.inputs[1].dim_values:
+        raise ValueError(f"Input must be scalar but has rank {len(c.inputs[1].dim_values)}")
+    length = c.constant_value(1)
+    width = c.attr("out_type").size
+    if length is not None and length % width:
+        raise ValueError(f"Dimension size must be evenly divisible by {width} but is {int(length)}")
+    if dims is None:
+        return UNKNOWN_SHAPE
+    return TensorShape([*dims, None if length is None else int(length) // width])
 
 
 @register_op(
-    "ParseExample",
-    "serialized: string, names: string, *sparse_keys: Nsparse * string, "
-    "*dense_keys: Ndense * string, *dense_defaults: Tdense -> "
-    "*sparse_indices: Nsparse * int64, *sparse_values: sparse_types, "
-    "*sparse_shapes: Nsparse * int64, *dense_values: Tdense",
-    "Nsparse: int >= 0",
-    "Ndense: int >= 0",
-    "sparse_types: list({float, int64, string}) >= 0",
-    "Tdense: list({float, int64, string}) >= 0",
-    "dense_shapes: list(shape) >= 0",
-    shape=_example_shapes,
+    "DecodePaddedRaw",
+    "input_bytes: string, fixed_length: int32 -> output: out_type",
+    "out_type: {half, float, double, int32, uint16, uint8, int16, int8, int64, bfloat16}",
+    "little_endian: bool = true",
+    shape=_padded_shape,
     devices=("CPU",),
 )
-def parse_example_op(
-    xp: Any,
-    serialized: Any,
-    names: Any,
-    sparse_keys: list[Any],
-    dense_keys: list[Any],
-    dense_defaults: list[Any],
-    *,
-    sparse_types: list[Any],
-    Tdense: list[Any],
-    dense_shapes: list[Any],
-) -> tuple[Any, ...]:
-    """A vector of serialized Examples as columns."""
-    if np.ndim(serialized) != 1:
+def decode_padded_raw(
+    xp: Any, input_bytes: Any, fixed_length: Any, *, out_type: DType, little_endian: bool
+) -> Any:
+    """The numbers that the first bytes of each string are, followed by zeros where it is short."""
+    if fixed_length.ndim:
         raise errors.invalid_argument(
-            f"Expected serialized to be a vector, got shape: {list(np.shape(serialized))}"
+            f"k must be scalar, got shape {shape_text(fixed_length.shape)}"
         )
-    examples, called = _batch(serialized, names)
-    sparse, dense = _columns(
-        examples,
-        called,
-        [_scalar_text(key) for key in sparse_keys],
-        sparse_types,
-        [_scalar_text(key) for key in dense_keys],
-        Tdense,
-        dense_shapes,
-        dense_defaults,
-    )
-    return (*_in_order(sparse), *dense)
+    length = int(fixed_length)
+    if length <= 0:
+        raise errors.invalid_argument(f"fixed_length ({length}) must be greater than zero.")
+    target = np.dtype(out_type.as_numpy_dtype)
+    if length % target.itemsize:
+        raise errors.invalid_argument(
+            f"fixed_length ({length}) must be a multiple of the size of out_type "
+            f"({target.itemsize})"
+        )
+    rows = [value[:length].ljust(length, b"\0") for value in input_bytes.reshape(-1)]
+    data = np.frombuffer(b"".join(rows), target)
+    count = length // target.itemsize
+    return _swapped(data, out_type, little_endian).reshape(*input_bytes.shape, count)
+
+
+decode_padded_raw.not_differentiable()
+
+
+def decode_raw(
+    input_bytes: Any = None,
+    out_type: Any = None,
+    little_endian: bool = True,
+    name: str | None = None,
+    bytes: Any = None,
+) -> Any:
+    """The numbers that the bytes of each string are.
+
+    Raises:
+      ValueError: there is no type, or the strings were given under both names.
+    """
+    if input_bytes is not None and bytes is not None:
+        raise ValueError("Cannot specify both 'input_bytes' and 'bytes'")
+    if out_type is None:
+        raise ValueError("decode_raw_v1() missing 1 positional argument: 'out_type'")
+    data = bytes if input_bytes is None else input_bytes
+    return decode_raw_op(data, out_type, little_endian=little_endian, name=name)
+
+
+# Window sizes of zlib: its own header, or that of gzip.
+_WINDOW_BITS = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}
 
 
 @register_op(
-    "ParseExampleV2",
-    "serialized: string, names: string, sparse_keys: string, dense_keys: string, "
-    "ragged_keys: string, *dense_defaults: Tdense -> "
-    "*sparse_indices: num_sparse * int64, *sparse_values: sparse_types, "
-    "*sparse_shapes: num_sparse * int64, *dense_values: Tdense, "
-    "*ragged_values: ragged_value_types, *ragged_row_splits: ragged_split_types",
-    "Tdense: list({float, int64, string}) >= 0",
-    "num_sparse: int >= 0",
-    "sparse_types: list({float, int64, string}) >= 0",
-    "ragged_value_types: list({float, int64, string}) >= 0",
-    "ragged_split_types: list({int32, int64}) >= 0",
-    "dense_shapes: list(shape) >= 0",
-    shape=_example_shapes,
+    "DecodeCompressed",
+    "bytes: string -> output: string",
+    "compression_type: string = ''",
+    shape=unchanged_shape,
     devices=("CPU",),
 )
-def parse_example_v2(
-    xp: Any,
-    serialized: Any,
-    names: Any,
-    sparse_keys: Any,
-    dense_keys: Any,
-    ragged_keys: Any,
-    dense_defaults: list[Any],
-    *,
-    Tdense: list[Any],
-    sparse_types: list[Any],
-    ragged_value_types: list[Any],
-    ragged_split_types: list[Any],
-    dense_shapes: list[Any],
-) -> tuple[Any, ...]:
-    """A vector of serialized Examples, or one, as columns."""
-    is_single = np.ndim(serialized) == 0
-    examples, called = _batch(serialized, names)
-    sparse, dense = _columns(
-        examples,
-        called,
-        _keys(sparse_keys),
-        sparse_types,
-        _keys(dense_keys),
-        Tdense,
-        dense_shapes,
-        dense_defaults,
-    )
-    ragged = [
-        ragged_column(examples, called, key, dtype, split)
-        for key, dtype, split in zip(_keys(ragged_keys), ragged_value_types, ragged_split_types)
-    ]
-    if is_single:
-        sparse, dense = _without_batch(sparse, dense)
-        ragged = [(values, splits[:0]) for values, splits in ragged]
-    return (
-        *_in_order(sparse),
-        *dense,
-        *[values for values, _ in ragged],
-        *[splits for _, splits in ragged],
-    )
-
-
-def _without_batch(sparse: list[Any], dense: list[Any]) -> tuple[list[Any], list[Any]]:
-    return (
-        [(indices[:, 1:], values, shape[1:]) for indices, values, shape in sparse],
-        [column[0] for column in dense],
-    )
-
-
-@register_op(
-    "ParseSingleExample",
-    "serialized: string, *dense_defaults: Tdense -> "
-    "*sparse_indices: num_sparse * int64, *sparse_values: sparse_types, "
-    "*sparse_shapes: num_sparse * int64, *dense_values: Tdense",
-    "num_sparse: int >= 0",
-    "sparse_keys: list(string) >= 0",
-    "dense_keys: list(string) >= 0",
-    "sparse_types: list({float, int64, string}) >= 0",
-    "Tdense: list({float, int64, string}) >= 0",
-    "dense_shapes: list(shape) >= 0",
-    shape=_single_shapes,
-    devices=("CPU",),
-)
-def parse_single_example_op(
-    xp: Any,
-    serialized: Any,
-    dense_defaults: list[Any],
-    *,
-    sparse_keys: list[Any],
-    dense_keys: list[Any],
-    sparse_types: list[Any],
-    Tdense: list[Any],
-    dense_shapes: list[Any],
-) -> tuple[Any, ...]:
-    """One serialized Example as columns of one row."""
-    if np.ndim(serialized):
+def decode_compressed(xp: Any, bytes: Any, *, compression_type: str) -> Any:
+    """What compressed strings contain."""
+    if compression_type in ("", "NONE"):
+        return bytes
+    window = _WINDOW_BITS.get(compression_type)
+    if window is None:
         raise errors.invalid_argument(
-            f"Expected serialized to be a scalar, got shape: {list(np.shape(serialized))}"
+            "Only ZLIB, GZIP or NONE are supported compressions"
+            if compression_type != "ZSTD"
+            else "ZSTD is not supported; only ZLIB, GZIP or NONE are"
         )
-    examples, called = _batch(serialized, [])
-    sparse, dense = _columns(
-        examples,
-        called,
-        list(sparse_keys),
-        sparse_types,
-        list(dense_keys),
-        Tdense,
-        dense_shapes,
-        dense_defaults,
-    )
-    sparse, dense = _without_batch(sparse, dense)
-    return (*_in_order(sparse), *dense)
+
+    def inflate(value: Any) -> Any:
+        try:
+            return zlib.decompress(value, window) if value else value
+        except zlib.error as error:
+            raise errors.data_loss(f"inflate() failed with error: {error}") from None
+
+    return mapped(inflate, bytes)
 
 
-for _op in (parse_example_op, parse_example_v2, parse_single_example_op):
-    _op.not_differentiable()
+decode_compressed.not_differentiable()
 
-# -- CSV
+# ------------------------------------------------------------------------------------------- CSV
 
 
-def _csv_shapes(c: InferenceContext) -> list[TensorShape]:
+def _csv_shape(c: InferenceContext) -> list[TensorShape]:
+    for shape in c.inputs[1:]:
+        dims = shape.dim_values
+        if dims is not None and (len(dims) > 1 or (dims and dims[0] is not None and dims[0] > 1)):
+            raise ValueError(
+                "Shape of a default must be a length-0 or length-1 vector, or a scalar."
+            )
     return [c.inputs[0]] * c.num_outputs
+
+
+class _CsvReader:
+    """Cuts lines into fields, as RFC 4180 says."""
+
+    def __init__(self, delimiter: str, use_quotes: bool, columns: list[int]) -> None:
+        self._delimiter = as_bytes(delimiter)[0]
+        self._use_quotes = use_quotes
+        self._columns = columns
+
+    def fields(self, line: bytes) -> list[bytes]:
+        """The wanted fields of a line.
+
+        Raises:
+          InvalidArgumentError: quotes or line ends stand where they must not.
+        """
+        found: list[bytes] = []
+        position = column = 0
+        while position < len(line):
+            if line[position] in b"\r\n":
+                position += 1
+                continue
+            if self._use_quotes and line[position] == ord('"'):
+                field, position = self._quoted(line, position + 1)
+            else:
+                field, position = self._plain(line, position)
+            if not self._columns or self._columns[len(found)] == column:
+                found.append(field)
+                if self._columns and len(found) == len(self._columns):
+                    return found
+            column += 1
+        wanted = not self._columns or self._columns[len(found)] == column
+        if line and wanted and line[-1] == self._delimiter:
+            found.append(b"")
+        return found
+
+    def _plain(self, line: bytes, start: int) -> tuple[bytes, int]:
+        end = line.find(self._delimiter, start)
+        end = len(line) if end < 0 else end
+        field = line[start:end]
+        if b"\n" in field or b"\r" in field or (self._use_quotes and b'"' in field):
+            raise errors.invalid_argument("Unquoted fields cannot have quotes/CRLFs inside")
+        return field, end + 1
+
+    def _quoted(self, line: bytes, position: int) -> tuple[bytes, int]:
+        quote, last = ord('"'), len(line) - 1
+        field = bytearray()
+        while position < last and not (
+            line[position] == quote and line[position + 1] == self._delimiter
+        ):
+            if line[position] != quote:
+                field.append(line[position])
+                position += 1
+            elif line[position + 1] == quote:
+                field.append(quote)
+                position += 2
+            else:
+                raise errors.invalid_argument(
+                    "Quote inside a string has to be escaped by another quote"
+                )
+        if position > last or line[position] != quote:
+            raise errors.invalid_argument(
+                "Quoted field has to end with quote followed by delim or end"
+            )
+        return bytes(field), position + 2
+
+
+def _csv_value(field: bytes, dtype: DType, column: int, record: int) -> Any:
+    value: Any
+    if dtype is dtypes.string:
+        return field
+    if dtype is dtypes.float32:
+        value = parse_float32(field)
+    elif dtype is dtypes.float64:
+        value = parse_float(field)
+    else:
+        value = parse_integer(field, dtype)
+    if value is None:
+        shown = field.decode("utf-8", "replace")
+        raise errors.invalid_argument(
+            f"Field {column} in record {record} is not a valid {type_word(dtype)}: {shown}"
+        )
+    return value
 
 
 @register_op(
     "DecodeCSV",
-    "records: string, *record_defaults: OUT_TYPE -> *output: OUT_TYPE",
+    "records: string, record_defaults: OUT_TYPE -> output: OUT_TYPE",
     "OUT_TYPE: list({float, double, int32, int64, string}) >= 1",
     "field_delim: string = ','",
     "use_quote_delim: bool = true",
     "na_value: string = ''",
     "select_cols: list(int) = []",
-    shape=_csv_shapes,
+    shape=_csv_shape,
     devices=("CPU",),
 )
-def decode_csv(
+def decode_csv_op(
     xp: Any,
     records: Any,
     record_defaults: list[Any],
     *,
-    OUT_TYPE: list[Any],
+    OUT_TYPE: list[DType],
     field_delim: str,
     use_quote_delim: bool,
     na_value: str,
     select_cols: list[int],
-) -> tuple[Any, ...]:
-    """The fields of CSV records as columns; an empty field takes its column's default."""
-    if len(field_delim) != 1:
+) -> Any:
+    """The fields of lines, column by column; an empty field has its column's default."""
+    if len(as_bytes(field_delim)) != 1:
         raise errors.invalid_argument("field_delim should be only 1 char")
-    lines = np.asarray(records, dtype=object)
-    wanted = list(select_cols) or list(range(len(OUT_TYPE)))
+    for index, default in enumerate(record_defaults):
+        if default.ndim > 1:
+            raise errors.invalid_argument("Each record default should be at most rank 1")
+        if default.size > 1:
+            raise errors.invalid_argument(
+                f"There should only be 1 default per field but field {index} has {default.size}"
+            )
+    reader = _CsvReader(field_delim, use_quote_delim, select_cols)
+    missing = {b"", as_bytes(na_value)}
     columns: list[list[Any]] = [[] for _ in OUT_TYPE]
-    for number, line in enumerate(lines.reshape(-1).tolist()):
-        fields = _fields(line, field_delim, use_quote_delim, number)
-        if not select_cols and len(fields) != len(OUT_TYPE):
+    for record, line in enumerate(records.reshape(-1).tolist()):
+        fields = reader.fields(line)
+        if len(fields) != len(OUT_TYPE):
             raise errors.invalid_argument(
-                f"Expect {len(OUT_TYPE)} fields but have {len(fields)} in record {number}"
+                f"Expect {len(OUT_TYPE)} fields but have {len(fields)} in record {record}"
             )
-        if select_cols and max(wanted) >= len(fields):
-            raise errors.invalid_argument(
-                f"Expect {len(OUT_TYPE)} fields but have {len(fields)} in record {number}"
-            )
-        for position, column in enumerate(wanted):
-            text = fields[column]
-            if text in ("", na_value):
-                default = np.asarray(record_defaults[position]).reshape(-1)
-                if not default.size:
-                    raise errors.invalid_argument(
-                        f"Field {column} is required but missing in record {number}!"
-                    )
-                columns[position].append(default[0])
-            else:
-                columns[position].append(_number(text, OUT_TYPE[position], column, number))
-    return tuple(_column(values, dtype, lines.shape) for values, dtype in zip(columns, OUT_TYPE))
+        for column, (field, dtype) in enumerate(zip(fields, OUT_TYPE, strict=True)):
+            if field not in missing:
+                columns[column].append(_csv_value(field, dtype, column, record))
+                continue
+            default = record_defaults[column]
+            if default.size != 1:
+                raise errors.invalid_argument(
+                    f"Field {column} is required but missing in record {record}!"
+                )
+            columns[column].append(default.reshape(-1)[0])
+    return tuple(
+        strings(values, records.shape)
+        if dtype is dtypes.string
+        else np.array(values, dtype.as_numpy_dtype).reshape(records.shape)
+        for values, dtype in zip(columns, OUT_TYPE, strict=True)
+    )
 
 
-def _fields(line: bytes, delimiter: str, quotes: bool, number: int) -> list[str]:
-    text = line.decode("utf-8", "surrogateescape")
-    if not text:
-        return [""]
-    try:
-        if quotes:
-            rows = list(csv.reader([text], delimiter=delimiter, strict=True))
-        else:
-            rows = list(csv.reader([text], delimiter=delimiter, quoting=csv.QUOTE_NONE))
-    except csv.Error as error:
-        raise errors.invalid_argument(f"Record {number} is no CSV: {error}") from None
-    return rows[0] if rows else [""]
+decode_csv_op.not_differentiable()
 
 
-def _number(text: str, dtype: Any, field: int, record: int) -> Any:
-    if dtype.name == "string":
-        return text.encode("utf-8", "surrogateescape")
-    try:
-        value = int(text) if dtype.is_integer else float(text)
-        return dtype.as_numpy_dtype(value)
-    except (ValueError, OverflowError):
-        word = {"float32": "float", "float64": "double"}.get(dtype.name, dtype.name)
-        raise errors.invalid_argument(
-            f"Field {field} in record {record} is not a valid {word}: {text}"
-        ) from None
+def decode_csv(
+    records: Any,
+    record_defaults: Any,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    name: str | None = None,
+    na_value: str = "",
+    select_cols: list[int] | None = None,
+) -> Any:
+    """The fields of lines, as one tensor per column.
+
+    Raises:
+      ValueError: the selected columns are not increasing, negative, or as many as the defaults.
+    """
+    if select_cols is not None:
+        if any(a >= b for a, b in pairwise(select_cols)):
+            raise ValueError("select_cols is not strictly increasing.")
+        if select_cols[0] < 0:
+            raise ValueError("select_cols contains negative values.")
+        if len(select_cols) != len(record_defaults):
+            raise ValueError("Length of select_cols and record_defaults do not match.")
+    return decode_csv_op(
+        records,
+        record_defaults,
+        field_delim=field_delim,
+        use_quote_delim=use_quote_delim,
+        na_value=na_value,
+        select_cols=select_cols,
+        name=name,
+    )
 
 
-def _column(values: list[Any], dtype: Any, shape: tuple[int, ...]) -> Any:
-    array = np.empty(len(values), dtype.numpy_dtype)
-    for position, value in enumerate(values):
-        array[position] = value
-    return array.reshape(shape)
-
-
-decode_csv.not_differentiable()
-
-# -- tensors
-
-
-@register_op(
-    "ParseTensor",
-    "serialized: string -> output: out_type",
-    "out_type: type",
-    shape=lambda c: UNKNOWN_SHAPE,
-    devices=("CPU",),
-)
-def parse_tensor_op(xp: Any, serialized: Any, *, out_type: Any) -> Any:
-    """A serialized TensorProto as a tensor."""
-    from google.protobuf.message import DecodeError
-
-    from tfnb.proto import tensor_pb2
-
-    proto = tensor_pb2.TensorProto()
-    data = bytes(np.asarray(serialized, dtype=object)[()])
-    try:
-        proto.ParseFromString(data)
-    except DecodeError:
-        shown = data[:64].decode("utf-8", "backslashreplace")
-        raise errors.invalid_argument(
-            f"Could not parse `serialized` as TensorProto: '{shown}'"
-        ) from None
-    found = dtypes.as_dtype(proto.dtype)
-    if found is not out_type:
-        raise errors.invalid_argument(
-            f"Type mismatch between parsed tensor ({found.name}) and dtype ({out_type.name})"
-        )
-    return tensor_util.decode_tensor(proto)
+# ------------------------------------------------------------------------------ tensors as strings
 
 
 @register_op(
@@ -446,188 +390,80 @@ def parse_tensor_op(xp: Any, serialized: Any, *, out_type: Any) -> Any:
     shape=lambda c: SCALAR_SHAPE,
     devices=("CPU",),
 )
-def serialize_tensor_op(xp: Any, tensor: Any, *, T: Any) -> Any:
+def serialize_tensor(xp: Any, tensor: Any, *, T: DType) -> Any:
     """A tensor as a serialized TensorProto."""
-    proto = tensor_util.make_tensor_proto(tensor, T)
-    return np.array(proto.SerializeToString(), dtype=object)
-
-
-parse_tensor_op.not_differentiable()
-serialize_tensor_op.not_differentiable()
-
-# -- the public functions
-
-
-class FixedLenFeature(NamedTuple):
-    """A dense feature: its shape, dtype, and the value of an example that lacks it."""
-
-    shape: Any
-    dtype: Any
-    default_value: Any = None
-
-
-class VarLenFeature(NamedTuple):
-    """A sparse feature: its dtype."""
-
-    dtype: Any
-
-
-def parse_example(
-    serialized: Any,
-    features: Mapping[str, Any],
-    name: str | None = None,
-    example_names: Any = None,
-) -> dict[str, Any]:
-    """Parses a vector of serialized ``Example`` messages.
-
-    Args:
-      serialized: a vector of strings.
-      features: key -> ``FixedLenFeature`` or ``VarLenFeature``.
-      name: of the op.
-      example_names: a vector of names for messages.
-
-    Returns:
-      key -> tensor ``[batch, *shape]``, or ``SparseTensor`` for a ``VarLenFeature``.
-
-    Raises:
-      ValueError: there are no features, or one is of another kind.
-    """
-    sparse, dense = _split_features(features)
-    with name_scope(name, "ParseExample", [serialized]) as scope:
-        names = [] if example_names is None else example_names
-        serialized = convert_to_tensor(serialized, dtype=dtypes.string, name="serialized")
-        found = parse_example_op(
-            serialized,
-            convert_to_tensor(names, dtype=dtypes.string, name="names"),
-            list(sparse),
-            list(dense),
-            _defaults(dense),
-            sparse_types=[dtypes.as_dtype(feature.dtype) for feature in sparse.values()],
-            dense_shapes=[TensorShape(feature.shape) for feature in dense.values()],
-            name=scope,
+    array = np.asarray(tensor)
+    if T is dtypes.string:
+        proto = tensor_util.encode_tensor(array, T)
+    else:
+        # Always as plain bytes, however small.
+        proto = tensor_pb2.TensorProto(
+            dtype=T.as_datatype_enum,  # type: ignore[arg-type]
+            tensor_shape=tensor_util.shape_to_proto(TensorShape(array.shape)),
+            tensor_content=array.tobytes(),
         )
-    return _by_key(found, sparse, dense)
+    return strings([proto.SerializeToString()], ())
 
 
-def parse_single_example(
-    serialized: Any,
-    features: Mapping[str, Any],
-    name: str | None = None,
-    example_names: Any = None,
-) -> dict[str, Any]:
-    """Parses one serialized ``Example``; like :func:`parse_example` without the batch."""
-    sparse, dense = _split_features(features)
-    with name_scope(name, "ParseSingleExample", [serialized, example_names]) as scope:
-        found = parse_single_example_op(
-            convert_to_tensor(serialized, dtype=dtypes.string, name="serialized"),
-            _defaults(dense),
-            num_sparse=len(sparse),
-            sparse_keys=list(sparse),
-            dense_keys=list(dense),
-            sparse_types=[dtypes.as_dtype(feature.dtype) for feature in sparse.values()],
-            dense_shapes=[TensorShape(feature.shape) for feature in dense.values()],
-            name=scope,
+serialize_tensor.not_differentiable()
+
+
+@register_op(
+    "ParseTensor",
+    "serialized: string -> output: out_type",
+    "out_type: type",
+    shape=lambda c: UNKNOWN_SHAPE,
+    devices=("CPU",),
+)
+def parse_tensor(xp: Any, serialized: Any, *, out_type: DType) -> Any:
+    """The tensor that a serialized TensorProto is."""
+    if serialized.ndim:
+        raise errors.invalid_argument(
+            f"Expected `serialized` to be a scalar, got shape: {shape_text(serialized.shape)}"
         )
-    return _by_key(found, sparse, dense)
+    data = serialized.item()
+    proto = tensor_pb2.TensorProto()
+    try:
+        proto.ParseFromString(data)
+    except Exception:
+        shown = base64.b64encode(data).decode()
+        raise errors.invalid_argument(
+            f"Could not parse `serialized` as TensorProto, base64: {shown}"
+        ) from None
+    if not proto.dtype:
+        raise errors.invalid_argument(f"Cannot parse tensor from proto: {proto}")
+    dtype = dtypes.as_dtype(proto.dtype)
+    if dtype is not out_type:
+        raise errors.invalid_argument(
+            f"Type mismatch between parsed tensor ({type_word(dtype)}) and dtype "
+            f"({type_word(out_type)})"
+        )
+    return tensor_util.decode_tensor(proto)
 
 
-def _split_features(features: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    if not features:
-        raise ValueError("Argument `features` cannot be None or empty.")
-    sparse, dense = {}, {}
-    for key, feature in sorted(features.items()):
-        if isinstance(feature, VarLenFeature):
-            sparse[key] = feature
-        elif isinstance(feature, FixedLenFeature):
-            dense[key] = feature
-        else:
-            raise ValueError(f"Unsupported {type(feature).__name__} {feature} for key '{key}'.")
-    return sparse, dense
+parse_tensor.not_differentiable()
 
 
-def _defaults(dense: Mapping[str, Any]) -> list[Any]:
-    made = []
-    for key, feature in dense.items():
-        dtype = dtypes.as_dtype(feature.dtype)
-        shape = TensorShape(feature.shape)
-        if feature.default_value is None:
-            made.append(array_ops.constant([], dtype=dtype))
-            continue
-        value = convert_to_tensor(feature.default_value, dtype=dtype, name=f"key_{key}")
-        if shape.is_fully_defined():
-            value = array_ops.reshape(value, shape.as_list())
-        made.append(value)
-    return made
+@register_op(
+    "DecodeJSONExample",
+    "json_examples: string -> binary_examples: string",
+    shape=unchanged_shape,
+    devices=("CPU",),
+)
+def decode_json_example(xp: Any, json_examples: Any) -> Any:
+    """Examples written as JSON, as serialized Example messages."""
+    from google.protobuf import json_format
+
+    def decode(text: bytes) -> bytes:
+        example = example_pb2.Example()
+        try:
+            json_format.Parse(text, example)
+        except (json_format.ParseError, UnicodeDecodeError) as error:
+            raise errors.invalid_argument(f"Error while parsing JSON: {error}") from None
+        data: bytes = example.SerializeToString(deterministic=True)
+        return data
+
+    return mapped(decode, json_examples)
 
 
-def _by_key(found: Any, sparse: Mapping[str, Any], dense: Mapping[str, Any]) -> dict[str, Any]:
-    flat: list[Any] = []
-    for part in found if isinstance(found, list | tuple) else [found]:
-        flat += list(part) if isinstance(part, list | tuple) else [part]
-    count = len(sparse)
-    answer: dict[str, Any] = {
-        key: SparseTensor(flat[i], flat[count + i], flat[2 * count + i])
-        for i, key in enumerate(sparse)
-    }
-    answer.update(zip(dense, flat[3 * count :]))
-    return answer
-
-
-def decode_raw_v1(
-    input_bytes: Any = None,
-    out_type: Any = None,
-    little_endian: bool = True,
-    name: str | None = None,
-    bytes: Any = None,
-) -> Any:
-    """The bytes of each string read as numbers of ``out_type``, along a new last dimension."""
-    given = input_bytes if input_bytes is not None else bytes
-    return decode_raw(
-        convert_to_tensor(given, dtype=dtypes.string),
-        out_type=dtypes.as_dtype(out_type),
-        little_endian=little_endian,
-        name=name,
-    )
-
-
-def decode_csv_v1(
-    records: Any,
-    record_defaults: Sequence[Any],
-    field_delim: str = ",",
-    use_quote_delim: bool = True,
-    name: str | None = None,
-    na_value: str = "",
-    select_cols: Sequence[int] | None = None,
-) -> list[Any]:
-    """The fields of CSV records as one tensor a column.
-
-    Raises:
-      ValueError: ``select_cols`` is not increasing, or not as long as ``record_defaults``.
-    """
-    if select_cols is not None:
-        if any(a >= b for a, b in itertools.pairwise(select_cols)):
-            raise ValueError("select_cols is not strictly increasing.")
-        if select_cols and select_cols[0] < 0:
-            raise ValueError("select_cols contains negative values.")
-        if len(select_cols) != len(record_defaults):
-            raise ValueError("Length of select_cols and record_defaults do not match.")
-    found = decode_csv(
-        convert_to_tensor(records, dtype=dtypes.string),
-        [convert_to_tensor(default) for default in record_defaults],
-        field_delim=field_delim,
-        use_quote_delim=use_quote_delim,
-        na_value=na_value,
-        select_cols=list(select_cols or []),
-        name=name,
-    )
-    return list(found) if isinstance(found, list | tuple) else [found]
-
-
-def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Any:
-    """A serialized TensorProto as a tensor of ``out_type``."""
-    return parse_tensor_op(serialized, out_type=dtypes.as_dtype(out_type), name=name)
-
-
-def serialize_tensor(tensor: Any, name: str | None = None) -> Any:
-    """A tensor as a serialized TensorProto."""
-    return serialize_tensor_op(tensor, name=name)
+decode_json_example.not_differentiable()
