@@ -227,6 +227,7 @@ class Replay:
                 config.device_count[kind] = count
             config.allow_soft_placement = described.get("allow_soft_placement", False)
             config.operation_timeout_in_ms = described.get("operation_timeout_in_ms", 0)
+            self.configure(config)
             self._session = tf.Session(graph=self.graph, config=config)
         return self._session
 
@@ -252,7 +253,7 @@ class Replay:
             if "timeout_ms" in step:
                 options = tf.RunOptions(timeout_in_ms=step["timeout_ms"])
             wanted = self._elements(fetches) + self._elements(step.get("targets", []))
-            return self.session.run(wanted, self._feeds(step), options=options)[: len(fetches)]
+            return self._run(wanted, self._feeds(step), options)[: len(fetches)]
         if kind == "prun_setup":
             self._handles[step["handle"]] = self.session.partial_run_setup(
                 self._elements(fetches) + self._elements(step.get("targets", [])),
@@ -284,6 +285,13 @@ class Replay:
             devices = self.session.list_devices()
             return [np.array(sorted(f"{d.name}|{d.device_type}".encode() for d in devices), object)]
         raise ValueError(f"unknown step {kind!r}")
+
+    def configure(self, config: Any) -> None:
+        """A place for a subclass to change the session's configuration."""
+
+    def _run(self, wanted: list[Any], feeds: Mapping[Any, Any], options: Any) -> list[Any]:
+        values: list[Any] = self.session.run(wanted, feeds, options=options)
+        return values
 
     def _extend(self, path: Path) -> None:
         extra = tf.GraphDef()

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cases.replay import Mismatch, Replay, missing_ops
+from tests.cases.replay import Mismatch, Replay, missing_ops, read_case, read_graph_def
+from tests.cases.traces import TraceReplay
 
 _HERE = Path(__file__).parent
 _OWN = sorted(path.parent for path in (_HERE / "own").glob("*/case.json"))
@@ -48,8 +49,27 @@ def test_outside_case_gives_tensorflows_answers(folder):
     missing = missing_ops(folder)
     if missing:
         pytest.skip(f"ops not known: {', '.join(missing)}")
+    _run_unless_rounding_decides(Replay(folder), folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "folder", [f for f in _outside() if (f / "trace.json").exists()], ids=lambda folder: folder.name
+)
+def test_every_node_of_an_outside_case_runs_as_often_as_in_tensorflow(folder):
+    """Loops, dead branches and pruning: the executor's own counts, step by step."""
+    missing = missing_ops(folder)
+    if missing:
+        pytest.skip(f"ops not known: {', '.join(missing)}")
+    if read_graph_def(folder, read_case(folder)["graph"]).library.function:
+        pytest.skip("the graph calls functions, whose nodes are not traced one by one")
+    replay = TraceReplay(folder)
+    _run_unless_rounding_decides(replay, folder)
+
+
+def _run_unless_rounding_decides(replay: Replay, folder: Path) -> None:
     try:
-        Replay(folder).run()
+        replay.run()
     except Mismatch as error:
         if folder.name in _DECIDED_BY_ROUNDING:
             pytest.xfail(f"{error}: {_DECIDED_BY_ROUNDING[folder.name]}")

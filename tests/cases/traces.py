@@ -1,0 +1,66 @@
+"""How often each node ran: the executor's own counts beside TensorFlow's.
+
+``trace.json`` of a case holds, for each step that TensorFlow ran to its end, the number of runs of every node and
+its partition.  Nodes that only carry a tensor from one device to another are named by counters and left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tfnb as tf
+from tests.cases.replay import Mismatch, Replay
+
+# Made by partitioning, with a number: "x/_7", "_cloop/...", "x/ctrl/_3".
+_NUMBERED = re.compile(r"(/_\d+$)|(^|/)_cloop|/ctrl/|^_SOURCE$|_\d+_\d+/Const$")
+
+
+class TraceReplay(Replay):
+    """A replay that traces every run and compares the counts."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        rows = json.loads((folder / "trace.json").read_text())
+        self.traces: dict[int, Mapping[str, Any]] = {row["step"]: row for row in rows}
+        self.compared = 0
+        self._number = -1
+
+    def configure(self, config: Any) -> None:
+        """Every node runs: no optimisation."""
+        config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
+
+    def _check(self, number: int, step: Mapping[str, Any]) -> None:
+        self._number = number
+        super()._check(number, step)
+
+    def _run(self, wanted: list[Any], feeds: Mapping[Any, Any], options: Any) -> list[Any]:
+        trace = self.traces.get(self._number)
+        if trace is None:
+            return super()._run(wanted, feeds, options)
+        metadata = tf.RunMetadata()
+        options = options or tf.RunOptions()
+        options.trace_level = tf.RunOptions.FULL_TRACE
+        values: list[Any] = self.session.run(wanted, feeds, options=options, run_metadata=metadata)
+        self._compare(trace, metadata)
+        return values
+
+    def _compare(self, trace: Mapping[str, Any], metadata: Any) -> None:
+        counts = Counter(
+            row.node_name for device in metadata.step_stats.dev_stats for row in device.node_stats
+        )
+        ours = {n: c for n, c in counts.items() if not _NUMBERED.search(n)}
+        theirs = {n: c for n, c in trace["exec_counts"].items() if not _NUMBERED.search(n)}
+        different = {
+            name: (ours.get(name, 0), theirs.get(name, 0))
+            for name in {*ours, *theirs}
+            if ours.get(name, 0) != theirs.get(name, 0)
+        }
+        if different:
+            shown = ", ".join(f"{n}: {a} not {b}" for n, (a, b) in sorted(different.items())[:8])
+            raise Mismatch(f"step {self._number}: {len(different)} nodes ran as often as: {shown}")
+        self.compared += 1
