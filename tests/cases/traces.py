@@ -1,7 +1,8 @@
 """How often each node ran: the executor's own counts beside TensorFlow's.
 
-``trace.json`` of a case holds, for each step that TensorFlow ran to its end, the number of runs of every node and
-its partition.  Nodes that only carry a tensor from one device to another are named by counters and left out.
+``trace.json`` of a case holds, for each step that TensorFlow ran to its end, the number of runs of
+every node and its partition.  Nodes that only carry a tensor from one device to another are named
+by counters and left out.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tfnb as tf
 from tests.cases.replay import Mismatch, Replay
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 # Made by partitioning, with a number: "x/_7", "_cloop/...", "x/ctrl/_3".
 _NUMBERED = re.compile(r"(/_\d+$)|(^|/)_cloop|/ctrl/|^_SOURCE$|_\d+_\d+/Const$")
