@@ -38,6 +38,7 @@ from tfnb.common_runtime.immutable_executor_state import (
 )
 from tfnb.common_runtime.kernel_errors import annotate, missing_output
 from tfnb.common_runtime.propagator_state import IterationState, PropagatorState
+from tfnb.common_runtime.waiting import explain_waiting
 from tfnb.core import errors
 from tfnb.core.op_kernel import OpKernelContext, StepContext
 
@@ -227,6 +228,7 @@ class ExecutorState:
         item, iteration, is_dead = tagged
         run_state = self.run_state
         run_state.num_waiting += 1
+        run_state.waiting[id(tagged)] = (self, tagged, args)
 
         def done(outputs: Any) -> None:
             run_state.inbox.append((self, tagged, outputs))
@@ -236,6 +238,7 @@ class ExecutorState:
             item.compute(self._context(item, iteration, is_dead), done, *args)  # type: ignore[misc]
         except BaseException:
             run_state.num_waiting -= 1
+            run_state.waiting.pop(id(tagged), None)
             raise
 
 
@@ -289,6 +292,7 @@ def pump(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
         while inbox:
             executor, tagged, outputs = inbox.popleft()
             run_state.num_waiting -= 1
+            run_state.waiting.pop(id(tagged), None)
             executor.finish_async(tagged, outputs)
 
 
@@ -300,10 +304,14 @@ def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
       OpError: the step was asked to end meanwhile.
     """
     while not run_state.inbox:
-        if run_state.stop is not None:
-            raise run_state.stop
+        stop = run_state.stop
         if deadline is not None and monotonic() > deadline:
-            raise errors.deadline_exceeded("Timed out waiting for notification")
+            stop = errors.deadline_exceeded("Timed out waiting for notification")
+        if isinstance(stop, errors.DeadlineExceededError):
+            # Time ran out while nothing could run: the news is who waits for what.
+            raise errors.deadline_exceeded(f"{stop.message}\n{explain_waiting(run_state)}")
+        if stop is not None:
+            raise stop
         run_state.wake.wait(_NAP_S)
         run_state.wake.clear()
 

@@ -45,6 +45,7 @@ class RunState:
       stop: the error that the step is to end with, set by whoever wants it to end; read between
         nodes.
       inbox: (executor, tagged node, outputs or exception) from asynchronous kernels.
+      waiting: who has not answered, by id: (executor, tagged node, inputs); likewise.
       num_waiting: asynchronous kernels that have not answered; touched by the driving thread only.
     """
 
@@ -61,6 +62,7 @@ class RunState:
         "record_outputs",
         "step_id",
         "stop",
+        "waiting",
         "wake",
     )
 
@@ -79,6 +81,7 @@ class RunState:
         self.inbox: deque[tuple[Any, Any, Any]] = deque()
         self.wake = threading.Event() if needs_wake else _NEVER
         self.num_waiting = 0
+        self.waiting: dict[int, tuple[Any, Any, Any]] = {}
         self._cancellation_manager: CancellationManager | None = None
         self._rendezvous = rendezvous
         self._step_container: ResourceMgr | None = None
