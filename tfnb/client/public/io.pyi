@@ -3,12 +3,10 @@
 from tfnb.ops.io_ops import matching_files as matching_files
 from tfnb.ops.io_ops import read_file as read_file
 from tfnb.ops.io_ops import write_file as write_file
-from tfnb.ops.parsing_ops import FixedLenFeature as FixedLenFeature
-from tfnb.ops.parsing_ops import VarLenFeature as VarLenFeature
-from tfnb.ops.parsing_ops import decode_csv_v1 as decode_csv
-from tfnb.ops.parsing_ops import decode_raw_v1 as decode_raw
-from tfnb.ops.parsing_ops import parse_example as parse_example
-from tfnb.ops.parsing_ops import parse_single_example as parse_single_example
+from tfnb.ops.parsing_ops import decode_compressed as decode_compressed
+from tfnb.ops.parsing_ops import decode_csv as decode_csv
+from tfnb.ops.parsing_ops import decode_json_example as decode_json_example
+from tfnb.ops.parsing_ops import decode_raw as decode_raw
 from tfnb.ops.parsing_ops import parse_tensor as parse_tensor
 from tfnb.ops.parsing_ops import serialize_tensor as serialize_tensor
 from tfnb.ops.string_ops import decode_base64 as decode_base64

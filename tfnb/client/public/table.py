@@ -215,6 +215,18 @@ TABLE: dict[str, dict[str, str]] = {
         "io": "read_file write_file matching_files",
         "tf": "read_file write_file matching_files",
     },
+    "tfnb.ops.linalg_ops": {
+        "linalg": (
+            "adjoint cholesky_solve eigh:self_adjoint_eig eigvalsh:self_adjoint_eigvals "
+            "expm:matrix_exponential eye logdet lstsq:matrix_solve_ls lu_matrix_inverse "
+            "lu_reconstruct lu_solve matrix_rank norm normalize pinv svd "
+            "triangular_solve:matrix_triangular_solve tridiagonal_matmul tridiagonal_solve"
+        ),
+        "tf": (
+            "cholesky_solve eye matrix_solve_ls matrix_triangular_solve norm self_adjoint_eig "
+            "self_adjoint_eigvals svd"
+        ),
+    },
     "tfnb.ops.logging_ops": {
         "tf": "Print print:print_ timestamp",
     },
@@ -244,12 +256,23 @@ TABLE: dict[str, dict[str, str]] = {
         "linalg": "matmul",
         "tf": "matmul sparse_matmul:sparse_mat_mul",
     },
+    "tfnb.ops.matrix_decomposition_ops": {
+        "linalg": "cholesky logm:matrix_logarithm lu qr sqrtm:matrix_square_root",
+        "tf": "cholesky matrix_square_root qr",
+    },
     "tfnb.ops.matrix_diag_ops": {
         "linalg": (
             "diag:matrix_diag diag_part:matrix_diag_part set_diag:matrix_set_diag "
             "band_part:matrix_band_part tensor_diag:diag tensor_diag_part:diag_part"
         ),
         "tf": "diag diag_part matrix_diag matrix_diag_part matrix_set_diag matrix_band_part",
+    },
+    "tfnb.ops.matrix_solve_ops": {
+        "linalg": (
+            "det:matrix_determinant inv:matrix_inverse slogdet:log_matrix_determinant "
+            "solve:matrix_solve"
+        ),
+        "tf": "matrix_determinant matrix_inverse matrix_solve",
     },
     "tfnb.ops.nn_ops": {
         "linalg": "l2_normalize",
@@ -268,12 +291,12 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.parsing_ops": {
         "io": (
-            "parse_example parse_single_example decode_raw:decode_raw_v1 decode_csv:decode_csv_v1 "
-            "parse_tensor serialize_tensor FixedLenFeature VarLenFeature"
+            "decode_compressed decode_csv decode_json_example decode_raw parse_tensor "
+            "serialize_tensor"
         ),
         "tf": (
-            "parse_example parse_single_example decode_raw:decode_raw_v1 decode_csv:decode_csv_v1 "
-            "parse_tensor serialize_tensor FixedLenFeature VarLenFeature"
+            "decode_compressed decode_csv decode_json_example decode_raw parse_tensor "
+            "serialize_tensor"
         ),
     },
     "tfnb.ops.partitioned_variable": {
@@ -348,6 +371,13 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.session_ops": {
         "tf": "get_session_handle get_session_tensor delete_session_tensor",
     },
+    "tfnb.ops.set_ops": {
+        "sets": (
+            "set_size size:set_size set_intersection intersection:set_intersection set_difference "
+            "difference:set_difference set_union union:set_union"
+        ),
+        "tf": "edit_distance",
+    },
     "tfnb.ops.shape_ops": {
         "tf": (
             "shape shape_n size rank reshape expand_dims squeeze ensure_shape broadcast_to "
@@ -367,6 +397,25 @@ TABLE: dict[str, dict[str, str]] = {
         "tf": (
             "depth_to_space space_to_depth space_to_batch space_to_batch_nd batch_to_space "
             "batch_to_space_nd required_space_to_batch_paddings"
+        ),
+    },
+    "tfnb.ops.sparse_functions": {
+        "sparse": (
+            "add:sparse_add concat:sparse_concat reshape:sparse_reshape split:sparse_split "
+            "to_indicator:sparse_to_indicator merge:sparse_merge retain:sparse_retain "
+            "reset_shape:sparse_reset_shape reduce_sum:sparse_reduce_sum "
+            "reduce_sum_sparse:sparse_reduce_sum_sparse reduce_max:sparse_reduce_max "
+            "reduce_max_sparse:sparse_reduce_max_sparse softmax:sparse_softmax "
+            "maximum:sparse_maximum minimum:sparse_minimum transpose:sparse_transpose "
+            "mask:sparse_mask serialize_sparse serialize_many_sparse deserialize_many_sparse "
+            "expand_dims:sparse_expand_dims eye:sparse_eye from_dense map_values"
+        ),
+        "tf": (
+            "sparse_add sparse_concat sparse_reshape sparse_split sparse_to_indicator sparse_merge "
+            "sparse_retain sparse_reset_shape sparse_reduce_sum sparse_reduce_sum_sparse "
+            "sparse_reduce_max sparse_reduce_max_sparse sparse_softmax sparse_maximum "
+            "sparse_minimum sparse_transpose sparse_mask serialize_sparse serialize_many_sparse "
+            "deserialize_many_sparse"
         ),
     },
     "tfnb.ops.sparse_ops": {
@@ -546,8 +595,10 @@ OPS: dict[str, str] = {
         "ScatterUpdate SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradDA "
         "SparseApplyAdagradV2 SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 "
         "SparseApplyMomentum SparseApplyProximalAdagrad SparseApplyProximalGradientDescent "
-        "SparseApplyRMSProp SparseSegmentMeanGrad SparseSegmentMeanGradV2 SparseSegmentSqrtNGrad "
-        "SparseSegmentSqrtNGradV2 SparseSegmentSumGrad SparseSegmentSumGradV2"
+        "SparseApplyRMSProp SparseDenseCwiseAdd SparseDenseCwiseDiv SparseReduceMax "
+        "SparseReduceMaxSparse SparseReduceSum SparseReduceSumSparse SparseSegmentMeanGrad "
+        "SparseSegmentMeanGradV2 SparseSegmentSqrtNGrad SparseSegmentSqrtNGradV2 "
+        "SparseSegmentSumGrad SparseSegmentSumGradV2"
     ),
     "tfnb.ops.bias_ops": "BiasAdd BiasAddGrad BiasAddV1",
     "tfnb.ops.cast_ops": "Cast",
@@ -585,6 +636,7 @@ OPS: dict[str, str] = {
         "Square Tan Tanh TanhGrad"
     ),
     "tfnb.ops.data_flow_ops": "DynamicPartition DynamicStitch ParallelDynamicStitch",
+    "tfnb.ops.example_ops": "ParseExample ParseExampleV2 ParseSingleExample",
     "tfnb.ops.function_ops": "_Arg _DeviceArg _DeviceRetval _Retval",
     "tfnb.ops.functional_ops": (
         "Case DeviceIndex FakeParam For If PartitionedCall StatefulPartitionedCall StatelessCase "
@@ -618,9 +670,16 @@ OPS: dict[str, str] = {
         "LookupTableSizeV2 MutableHashTableOfTensorsV2 MutableHashTableV2"
     ),
     "tfnb.ops.matmul_ops": "BatchMatMul BatchMatMulV2 BatchMatMulV3 MatMul SparseMatMul",
+    "tfnb.ops.matrix_decomposition_ops": (
+        "Cholesky Eig Lu MatrixLogarithm MatrixSquareRoot Qr SelfAdjointEigV2 Svd"
+    ),
     "tfnb.ops.matrix_diag_ops": (
         "Diag DiagPart MatrixBandPart MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 "
         "MatrixDiagV2 MatrixDiagV3 MatrixSetDiag MatrixSetDiagV2 MatrixSetDiagV3"
+    ),
+    "tfnb.ops.matrix_solve_ops": (
+        "BandedTriangularSolve LogMatrixDeterminant MatrixDeterminant MatrixInverse MatrixSolve "
+        "MatrixSolveLs MatrixTriangularSolve"
     ),
     "tfnb.ops.normalization_ops": (
         "BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad FusedBatchNorm "
@@ -629,7 +688,7 @@ OPS: dict[str, str] = {
     ),
     "tfnb.ops.pad_ops": "MirrorPad MirrorPadGrad Pad PadV2",
     "tfnb.ops.parsing_ops": (
-        "DecodeCSV DecodeRaw ParseExample ParseExampleV2 ParseSingleExample ParseTensor "
+        "DecodeCSV DecodeCompressed DecodeJSONExample DecodePaddedRaw DecodeRaw ParseTensor "
         "SerializeTensor"
     ),
     "tfnb.ops.pooling_ops": (
@@ -668,9 +727,16 @@ OPS: dict[str, str] = {
         "UnsortedSegmentProd UnsortedSegmentSum"
     ),
     "tfnb.ops.sendrecv_ops": "_HostRecv _HostSend _Recv _Send",
+    "tfnb.ops.sequence_example_ops": (
+        "ParseSequenceExample ParseSequenceExampleV2 ParseSingleSequenceExample"
+    ),
     "tfnb.ops.sequence_ops": "Cross Cumprod Cumsum CumulativeLogsumexp LinSpace Range",
     "tfnb.ops.session_ops": (
         "DeleteSessionTensor GetSessionHandle GetSessionHandleV2 GetSessionTensor"
+    ),
+    "tfnb.ops.set_ops": (
+        "DenseToDenseSetOperation DenseToSparseSetOperation EditDistance SetSize "
+        "SparseToSparseSetOperation"
     ),
     "tfnb.ops.shape_ops": (
         "BroadcastArgs BroadcastGradientArgs BroadcastTo EnsureShape ExpandDims Rank Reshape Shape "
@@ -683,6 +749,13 @@ OPS: dict[str, str] = {
     "tfnb.ops.softmax_ops": "LogSoftmax Softmax",
     "tfnb.ops.space_ops": (
         "BatchToSpace BatchToSpaceND DepthToSpace SpaceToBatch SpaceToBatchND SpaceToDepth"
+    ),
+    "tfnb.ops.sparse_form_ops": (
+        "DeserializeManySparse DeserializeSparse SerializeManySparse SerializeSparse SparseConcat "
+        "SparseReshape SparseSplit"
+    ),
+    "tfnb.ops.sparse_math_ops": (
+        "SparseAdd SparseAddGrad SparseSoftmax SparseSparseMaximum SparseSparseMinimum"
     ),
     "tfnb.ops.sparse_ops": (
         "SparseDenseCwiseMul SparseFillEmptyRows SparseFillEmptyRowsGrad SparseReorder SparseSlice "
@@ -730,6 +803,7 @@ OPS: dict[str, str] = {
     "tfnb.ops.transpose_ops": (
         "ConjugateTranspose InvertPermutation Reverse ReverseSequence ReverseV2 Roll Transpose"
     ),
+    "tfnb.ops.tridiagonal_ops": "TridiagonalMatMul TridiagonalSolve",
     "tfnb.ops.unicode_ops": (
         "UnicodeDecode UnicodeDecodeWithOffsets UnicodeEncode UnicodeScript UnicodeTranscode"
     ),
