@@ -1,0 +1,474 @@
+"""Arithmetic on sparse tensors: sums, extrema, reductions, softmax."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.op_registry import OpDefinition, register_op
+from tfnb.core.shape_inference import (
+    UNKNOWN_SHAPE,
+    InferenceContext,
+)
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.scatter_kernels import divide, scatter_rows
+from tfnb.ops.sparse_indices import (
+    check_form,
+    group_starts,
+    order_of,
+)
+
+_SPARSE_A = "a_indices: int64, a_values: T, a_shape: int64"
+_SPARSE_B = "b_indices: int64, b_values: T, b_shape: int64"
+
+
+def _check_same_shape(a_shape: Any, b_shape: Any) -> None:
+    if a_shape.shape != b_shape.shape:
+        raise errors.invalid_argument(
+            "Operands do not have the same ranks; got shapes: "
+            f"{' '.join(map(str, a_shape.tolist()))} and {' '.join(map(str, b_shape.tolist()))}"
+        )
+    for axis, (a, b) in enumerate(zip(a_shape.tolist(), b_shape.tolist())):
+        if a != b:
+            raise errors.invalid_argument(
+                f"Operands' shapes do not match: got {a} and {b} for dimension {axis}"
+            )
+
+
+def _union(a_indices: Any, b_indices: Any) -> tuple[Any, Any, Any]:
+    """(sorted distinct rows, where each row of a is among them, where each row of b is)."""
+    joined = np.concatenate([a_indices, b_indices])
+    order = order_of(joined)
+    ordered = joined[order]
+    starts = group_starts(ordered)
+    numbers = np.zeros(len(joined), np.int64)
+    numbers[starts[1:]] = 1
+    places = np.empty(len(joined), np.int64)
+    places[order] = np.cumsum(numbers)
+    return ordered[starts], places[: len(a_indices)], places[len(a_indices) :]
+
+
+# ---------------------------------------------------------------------------------------- SparseAdd
+
+
+def _add_shape(c: InferenceContext) -> list[TensorShape]:
+    shape = c.with_rank(2, 1)
+    rank = (shape.dim_values or (None,))[0]
+    return [TensorShape([None, rank]), TensorShape([None]), shape]
+
+
+@register_op(
+    "SparseAdd",
+    f"{_SPARSE_A}, {_SPARSE_B}, thresh: Treal -> sum_indices: int64, sum_values: T, "
+    "sum_shape: int64",
+    "T: numbertype",
+    "Treal: realnumbertype",
+    shape=_add_shape,
+    devices=("CPU",),
+)
+def sparse_add_op(
+    xp: Any,
+    a_indices: Any,
+    a_values: Any,
+    a_shape: Any,
+    b_indices: Any,
+    b_values: Any,
+    b_shape: Any,
+    thresh: Any,
+) -> Any:
+    """The sum of two sparse tensors; sums of two elements below a threshold are left out."""
+    check_form(a_indices, a_values, a_shape)
+    check_form(b_indices, b_values, b_shape)
+    if thresh.ndim:
+        raise errors.invalid_argument(
+            f"The magnitude threshold must be a scalar: got shape {shape_text(thresh.shape)}"
+        )
+    _check_same_shape(a_shape, b_shape)
+    rows, a_places, b_places = _union(a_indices, b_indices)
+    total = np.zeros(len(rows), a_values.dtype)
+    total[a_places] = a_values
+    scatter_rows(np, total, b_places, b_values, "add")
+    in_both = np.zeros(len(rows), np.int64)
+    in_both[a_places] += 1
+    in_both[b_places] += 1
+    kept = (in_both < 2) | (np.abs(total) >= thresh)
+    return rows[kept], total[kept], a_shape
+
+
+@sparse_add_op.gradient
+def _(op: Any, _i: Any, grad: Any, _s: Any) -> Any:
+    a, b = sparse_add_grad(grad, op.inputs[0], op.inputs[3], op.outputs[0])
+    a.set_shape(op.inputs[1].shape)
+    b.set_shape(op.inputs[4].shape)
+    return None, a, None, None, b, None, None
+
+
+def _add_grad_shape(c: InferenceContext) -> list[TensorShape]:
+    return [TensorShape([(c.with_rank(index, 2).dim_values or (None,))[0]]) for index in (1, 2)]
+
+
+@register_op(
+    "SparseAddGrad",
+    "backprop_val_grad: T, a_indices: int64, b_indices: int64, sum_indices: int64 -> "
+    "a_val_grad: T, b_val_grad: T",
+    "T: numbertype",
+    shape=_add_grad_shape,
+    devices=("CPU",),
+)
+def sparse_add_grad(
+    xp: Any, backprop_val_grad: Any, a_indices: Any, b_indices: Any, sum_indices: Any
+) -> Any:
+    """The gradients of both operands: zero where the sum has no element."""
+    if len(backprop_val_grad) != len(sum_indices):
+        raise errors.invalid_argument(
+            "# elements in backprop_val_grad should match # rows of sum_indices: "
+            f"{len(backprop_val_grad)} vs. {len(sum_indices)}"
+        )
+    found = {tuple(row): i for i, row in enumerate(sum_indices.tolist())}
+    out = []
+    for indices in (a_indices, b_indices):
+        grads = np.zeros(len(indices), backprop_val_grad.dtype)
+        for i, row in enumerate(indices.tolist()):
+            place = found.get(tuple(row))
+            if place is not None:
+                grads[i] = backprop_val_grad[place]
+        out.append(grads)
+    return tuple(out)
+
+
+sparse_add_grad.not_differentiable()
+
+
+# ------------------------------------------------------------------------------------ SparseSoftmax
+
+
+def _softmax_shape(c: InferenceContext) -> TensorShape:
+    c.with_rank(0, 2)
+    values = c.with_rank(1, 1)
+    c.with_rank(2, 1)
+    return values
+
+
+@register_op(
+    "SparseSoftmax",
+    "sp_indices: int64, sp_values: T, sp_shape: int64 -> output: T",
+    "T: {half, float, double}",
+    shape=_softmax_shape,
+    devices=("CPU",),
+)
+def sparse_softmax_op(xp: Any, sp_indices: Any, sp_values: Any, sp_shape: Any) -> Any:
+    """Softmax over the elements of every innermost row; missing ones do not count."""
+    check_form(sp_indices, sp_values, sp_shape)
+    if sp_shape.shape[0] < 2:
+        raise errors.invalid_argument(
+            f"Input should have rank >= 2, but received shape: {' '.join(map(str, sp_shape))}"
+        )
+    if not len(sp_values):
+        return sp_values
+    starts = group_starts(sp_indices[:, :-1])
+    lengths = np.diff([*starts, len(sp_values)])
+    highest = np.repeat(np.maximum.reduceat(sp_values, starts), lengths)
+    exponents = np.exp(sp_values - highest)
+    sums = np.repeat(np.add.reduceat(exponents, starts), lengths)
+    return (exponents / sums).astype(sp_values.dtype, copy=False)
+
+
+@sparse_softmax_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    from tfnb.framework.sparse_tensor import SparseTensor
+    from tfnb.ops.sparse_functions import sparse_reduce_sum
+
+    indices, _, shape = op.inputs
+    output = op.outputs[0]
+    product = SparseTensor(indices, output * grad, shape)
+    sums = -sparse_reduce_sum(product, [-1], keepdims=True)
+    shifted = sparse_dense_cwise_add(indices, grad, shape, sums)
+    return None, shifted * output, None
+
+
+# ------------------------------------------------------------------------------ SparseSparseMaximum
+
+
+def _extremum_shape(c: InferenceContext) -> list[TensorShape]:
+    return [TensorShape([None, None]), TensorShape([None])]
+
+
+def _extremum(
+    combine: Any,
+    a_indices: Any,
+    a_values: Any,
+    a_shape: Any,
+    b_indices: Any,
+    b_values: Any,
+    b_shape: Any,
+) -> Any:
+    check_form(a_indices, a_values, a_shape)
+    check_form(b_indices, b_values, b_shape)
+    _check_same_shape(a_shape, b_shape)
+    rows, a_places, b_places = _union(a_indices, b_indices)
+    a, b = np.zeros(len(rows), a_values.dtype), np.zeros(len(rows), a_values.dtype)
+    a[a_places], b[b_places] = a_values, b_values
+    return rows, combine(a, b)
+
+
+_EXTREMUM = f"{_SPARSE_A}, {_SPARSE_B} -> output_indices: int64, output_values: T"
+
+
+@register_op(
+    "SparseSparseMaximum",
+    _EXTREMUM,
+    "T: realnumbertype",
+    shape=_extremum_shape,
+    devices=("CPU",),
+)
+def sparse_sparse_maximum(
+    xp: Any,
+    a_indices: Any,
+    a_values: Any,
+    a_shape: Any,
+    b_indices: Any,
+    b_values: Any,
+    b_shape: Any,
+) -> Any:
+    """The greater of two sparse tensors, a missing element being zero."""
+    return _extremum(np.maximum, a_indices, a_values, a_shape, b_indices, b_values, b_shape)
+
+
+@register_op(
+    "SparseSparseMinimum",
+    _EXTREMUM,
+    "T: numbertype",
+    shape=_extremum_shape,
+    devices=("CPU",),
+)
+def sparse_sparse_minimum(
+    xp: Any,
+    a_indices: Any,
+    a_values: Any,
+    a_shape: Any,
+    b_indices: Any,
+    b_values: Any,
+    b_shape: Any,
+) -> Any:
+    """The smaller of two sparse tensors, a missing element being zero."""
+    return _extremum(np.minimum, a_indices, a_values, a_shape, b_indices, b_values, b_shape)
+
+
+def _no_gradient(op: Any, *grads: Any) -> Any:
+    raise NotImplementedError(f"Gradient for {op.type} is currently not implemented yet.")
+
+
+sparse_sparse_maximum.gradient(_no_gradient)
+sparse_sparse_minimum.gradient(_no_gradient)
+
+# --------------------------------------------------------------------------------------- reductions
+
+
+def _reduced(rank: int, axes: Any, keep_dims: bool) -> tuple[list[int], list[int]]:
+    """(the dimensions that stay, the dimensions of the result that they are)."""
+    chosen = set()
+    for axis in axes.reshape(-1).tolist():
+        if not -rank <= axis < rank:
+            raise errors.invalid_argument(
+                f"Invalid reduction dimension {axis}, for input with {rank} dimensions."
+            )
+        chosen.add(axis % rank)
+    kept = [axis for axis in range(rank) if axis not in chosen]
+    return kept, kept if keep_dims else list(range(len(kept)))
+
+
+def _reduce(
+    indices: Any, values: Any, shape: Any, axes: Any, keep_dims: bool, operation: str
+) -> tuple[Any, Any, list[int]]:
+    """(coordinates that have elements, their reductions, the shape of the result)."""
+    check_form(indices, values, shape)
+    check_bounds(indices, shape)
+    sizes = shape.tolist()
+    kept, places = _reduced(len(sizes), axes, keep_dims)
+    out_sizes = [1] * len(sizes) if keep_dims else [0] * len(kept)
+    for axis, place in zip(kept, places):
+        out_sizes[place] = sizes[axis]
+    keys = indices[:, kept]
+    order = order_of(keys)
+    ordered = keys[order]
+    starts = group_starts(ordered) if kept else np.zeros(1 if len(values) else 0, np.int64)
+    combine = np.add if operation == "add" else np.maximum
+    found = values[order]
+    reduced = combine.reduceat(found, starts) if len(starts) else found[:0]
+    rows = np.zeros((len(starts), len(out_sizes)), np.int64)
+    rows[:, places] = ordered[starts]
+    return rows, reduced.astype(values.dtype, copy=False), out_sizes
+
+
+def check_bounds(indices: Any, shape: Any) -> None:
+    """Refuses indices outside the shape."""
+    if ((indices < 0) | (indices >= shape)).any():
+        row = int(np.flatnonzero(((indices < 0) | (indices >= shape)).any(axis=1))[0])
+        raise errors.invalid_argument(
+            f"indices[{row}] = {shape_text(indices[row].tolist())} is out of bounds: need 0 <= "
+            f"index < {shape_text(shape.tolist())}"
+        )
+
+
+def _reduce_shape(c: InferenceContext) -> TensorShape:
+    shape, axes = c.constant_value_as_shape(2), c.constant_value(3)
+    dims = shape.dim_values
+    if dims is None or axes is None:
+        return UNKNOWN_SHAPE
+    # An axis out of range is refused by the kernel.
+    chosen = {axis % len(dims) for axis in axes.reshape(-1).tolist()}
+    if c.attr("keep_dims"):
+        return TensorShape([1 if axis in chosen else n for axis, n in enumerate(dims)])
+    return TensorShape([n for axis, n in enumerate(dims) if axis not in chosen])
+
+
+_REDUCE_INPUTS = "input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32"
+
+
+def _reduce_op(name: str, operation: str, types: str) -> OpDefinition:
+    @register_op(
+        name,
+        f"{_REDUCE_INPUTS} -> output: T",
+        "keep_dims: bool = false",
+        f"T: {types}",
+        shape=_reduce_shape,
+        devices=("CPU",),
+    )
+    def reduce(
+        xp: Any,
+        input_indices: Any,
+        input_values: Any,
+        input_shape: Any,
+        reduction_axes: Any,
+        *,
+        keep_dims: bool,
+    ) -> Any:
+        """The reduction of a sparse tensor over some dimensions, dense."""
+        rows, values, sizes = _reduce(
+            input_indices, input_values, input_shape, reduction_axes, keep_dims, operation
+        )
+        out = np.zeros(sizes, input_values.dtype)
+        out[tuple(rows.T)] = values if sizes else (values[0] if len(values) else 0)
+        return out
+
+    return reduce
+
+
+def _reduce_sparse_shape(c: InferenceContext) -> list[TensorShape]:
+    return [TensorShape([None, None]), TensorShape([None]), TensorShape([None])]
+
+
+def _reduce_sparse_op(name: str, operation: str, types: str) -> OpDefinition:
+    @register_op(
+        name,
+        f"{_REDUCE_INPUTS} -> output_indices: int64, output_values: T, output_shape: int64",
+        "keep_dims: bool = false",
+        f"T: {types}",
+        shape=lambda c: [UNKNOWN_SHAPE] * 3,
+        devices=("CPU",),
+    )
+    def reduce(
+        xp: Any,
+        input_indices: Any,
+        input_values: Any,
+        input_shape: Any,
+        reduction_axes: Any,
+        *,
+        keep_dims: bool,
+    ) -> Any:
+        """The reduction of a sparse tensor over some dimensions, sparse."""
+        rows, values, sizes = _reduce(
+            input_indices, input_values, input_shape, reduction_axes, keep_dims, operation
+        )
+        return rows, values, np.array(sizes, np.int64)
+
+    return reduce
+
+
+sparse_reduce_sum_op = _reduce_op("SparseReduceSum", "add", "numbertype")
+sparse_reduce_max_op = _reduce_op("SparseReduceMax", "max", "realnumbertype")
+sparse_reduce_sum_sparse_op = _reduce_sparse_op("SparseReduceSumSparse", "add", "numbertype")
+sparse_reduce_max_sparse_op = _reduce_sparse_op("SparseReduceMaxSparse", "max", "realnumbertype")
+
+
+@sparse_reduce_sum_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    from tfnb.ops import cast_ops, gather_ops, reduction_ops, shape_ops
+
+    indices, _, shape, axes = op.inputs
+    # As if the reduced dimensions had size 1 still.
+    kept = reduction_ops.reduced_shape(shape, axes)
+    scale = shape // cast_ops.cast(kept, shape.dtype)
+    reshaped = shape_ops.reshape(grad, kept)
+    return None, gather_ops.gather_nd(reshaped, indices // scale), None, None
+
+
+# -------------------------------------------------------------------------------- SparseDenseCwise*
+
+
+def _cwise_op(name: str, operation: str) -> OpDefinition:
+    @register_op(
+        name,
+        "sp_indices: int64, sp_values: T, sp_shape: int64, dense: T -> output: T",
+        "T: numbertype",
+        shape=lambda c: TensorShape([(c.with_rank(0, 2).dim_values or (None,))[0]]),
+        devices=("CPU",),
+    )
+    def cwise(xp: Any, sp_indices: Any, sp_values: Any, sp_shape: Any, dense: Any) -> Any:
+        """Each element of a sparse tensor combined with the dense one at its place."""
+        check_form(sp_indices, sp_values, sp_shape)
+        sizes = tuple(sp_shape.tolist())
+        try:
+            fits = np.broadcast_shapes(sizes, dense.shape) == sizes
+        except ValueError:
+            fits = False
+        if not fits:
+            raise errors.invalid_argument(
+                "SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible "
+                f"shapes: {shape_text(sizes)} vs. {shape_text(dense.shape)}"
+            )
+        if ((sp_indices < 0) | (sp_indices >= sp_shape)).any():
+            raise errors.invalid_argument(
+                "Provided indices are out-of-bounds w.r.t. dense side with broadcasted shape"
+            )
+        other = np.broadcast_to(dense, sizes)[tuple(sp_indices.T)]
+        if operation == "add":
+            return sp_values + other
+        if sp_values.dtype.kind in "iu" and (other == 0).any():
+            raise errors.invalid_argument("Integer division by zero")
+        return divide(np, sp_values, other)
+
+    return cwise
+
+
+sparse_dense_cwise_add = _cwise_op("SparseDenseCwiseAdd", "add")
+sparse_dense_cwise_div = _cwise_op("SparseDenseCwiseDiv", "div")
+
+
+sparse_dense_cwise_add.gradient(_no_gradient)
+
+
+@sparse_dense_cwise_div.gradient
+def _(op: Any, grad: Any) -> Any:
+    from tfnb.framework.sparse_tensor import SparseTensor
+    from tfnb.ops import concat_ops, constant_ops, gather_ops, shape_ops, slice_ops
+    from tfnb.ops.sparse_functions import sparse_add
+
+    indices, values, shape, dense = op.inputs
+    dense_shape = shape_ops.shape(dense, out_type="int64")
+    # Dimensions that the dense side does not have, and those of size 1 that it repeats.
+    added = shape_ops.expand_dims(shape_ops.size(shape) - shape_ops.size(dense_shape), 0)
+    augmented = concat_ops.concat([constant_ops.ones(added, "int64"), dense_shape], 0)
+    scaled = slice_ops.slice(
+        indices // (shape // augmented), concat_ops.concat([[0], added], 0), [-1, -1]
+    )
+    met = gather_ops.gather_nd(dense, scaled)
+    # Scaled indices may repeat; adding to zeros sums them.
+    dense_grad = sparse_add(
+        constant_ops.zeros_like(dense),
+        SparseTensor(scaled, -grad * (values / (met * met)), dense_shape),
+    )
+    return None, grad / met, None, dense_grad
