@@ -95,6 +95,97 @@ def _csv(records: object, *defaults: object, **options: object) -> object:
     return op("DecodeCSV", records, Many(list(defaults)), **options)
 
 
+_SA = sequence(
+    {"c": [1.5], "s": ["q"]},
+    {"x": [[1.0, 2.0], [3.0, 4.0]], "t": [["a"], ["b", "c"], None], "n": [[1], [2], [3]]},
+)
+_SB = sequence({"c": [2.5]}, {"x": [[5.0, 6.0]], "t": [], "n": [[7]]})
+
+
+def _sequences(serialized: object, error: str | None = None, **changed: object) -> object:
+    """A row of ParseSequenceExample over context c and s, feature lists x and t."""
+    attrs: dict[str, object] = {
+        "feature_list_dense_missing_assumed_empty": [],
+        "context_sparse_keys": ["s"],
+        "context_dense_keys": ["c"],
+        "feature_list_sparse_keys": ["t"],
+        "feature_list_dense_keys": ["x"],
+        "Ncontext_sparse": 1,
+        "Ncontext_dense": 1,
+        "Nfeature_list_sparse": 1,
+        "Nfeature_list_dense": 1,
+        "context_sparse_types": ["string"],
+        "Tcontext_dense": ["float"],
+        "feature_list_dense_types": ["float"],
+        "context_dense_shapes": [[]],
+        "feature_list_sparse_types": ["string"],
+        "feature_list_dense_shapes": [[2]],
+    }
+    attrs.update(changed)
+    names = attrs.pop("debug_name", _bytes())
+    default = attrs.pop("default", _REQUIRED)
+    return op("ParseSequenceExample", serialized, names, Many([default]), error=error, **attrs)
+
+
+def _ragged_sequences(serialized: object, error: str | None = None) -> object:
+    """A row of ParseSequenceExampleV2 with ragged columns too."""
+    return op(
+        "ParseSequenceExampleV2",
+        serialized,
+        _bytes(),
+        ["s"],
+        ["c"],
+        _bytes(),
+        _bytes(),
+        ["x", "q"],
+        ["t", "n"],
+        [False, True],
+        Many([_REQUIRED]),
+        Ncontext_sparse=1,
+        Tcontext_dense=["float"],
+        context_sparse_types=["string"],
+        context_ragged_value_types=[],
+        context_ragged_split_types=[],
+        context_dense_shapes=[[]],
+        Nfeature_list_sparse=0,
+        Nfeature_list_dense=2,
+        feature_list_dense_types=["float", "int64"],
+        feature_list_sparse_types=[],
+        feature_list_ragged_value_types=["string", "int64"],
+        feature_list_ragged_split_types=["int32", "int64"],
+        feature_list_dense_shapes=[[2], []],
+        error=error,
+    )
+
+
+def _single_sequence(data: bytes, error: str | None = None, **changed: object) -> object:
+    """A row of ParseSingleSequenceExample."""
+    keys: dict[str, object] = {"context_dense": "c", "list_dense": "x", "missing": _bytes()}
+    attrs: dict[str, object] = {
+        "context_sparse_types": ["string"],
+        "Tcontext_dense": ["float"],
+        "feature_list_dense_types": ["float"],
+        "context_dense_shapes": [[]],
+        "feature_list_sparse_types": ["string"],
+        "feature_list_dense_shapes": [[2]],
+    }
+    for name, value in changed.items():
+        (keys if name in keys else attrs)[name] = value
+    return op(
+        "ParseSingleSequenceExample",
+        np.array(data, object),
+        keys["missing"],
+        Many(["s"]),
+        Many([keys["context_dense"]]),
+        Many(["t"]),
+        Many([keys["list_dense"]]),
+        Many([_REQUIRED]),
+        "debug",
+        error=error,
+        **attrs,
+    )
+
+
 SAMPLES = [
     *[
         op("DecodeRaw", _bytes(_COUNTING), out_type=t, little_endian=e)
@@ -280,4 +371,38 @@ SAMPLES = [
             (b"garbage!", "x", [2], "Could not parse example input"),
         )
     ],
+    _sequences(_bytes(_SA, _SB)),
+    _sequences(np.array(_SA, object), error="rank 1"),
+    _sequences(_bytes(), error="Inconsistent max number of elements for feature c"),
+    _sequences(_bytes(), default=np.float32(1.0)),
+    _sequences(
+        _bytes(_SA, _SB),
+        feature_list_dense_keys=["q"],
+        feature_list_dense_missing_assumed_empty=["q"],
+    ),
+    _sequences(_bytes(_SA), context_dense_keys=["q"], default=np.float32(4.0)),
+    _sequences(
+        _bytes(_SA, _SB),
+        feature_list_dense_keys=["q"],
+        debug_name=["one", "two"],
+        error="Name: one, Feature list 'q' is required but could not be found",
+    ),
+    _sequences(_bytes(_SA), context_sparse_types=["int64"], error="Data types don't match"),
+    _sequences(_bytes(_SA), feature_list_sparse_types=["int64"], error="Data types don't match"),
+    _sequences(_bytes(_SA), feature_list_dense_types=["int64"], error="Data types don't match"),
+    _sequences(_bytes(_SA), feature_list_dense_shapes=[[3]], error="unexpected number of values"),
+    _sequences(
+        _bytes(sequence({"c": [1.0, 2.0]}, {"x": []})),
+        error="Inconsistent max number of elements for feature c: expected 1, but found 2",
+    ),
+    _sequences(_bytes(b"garbage!"), error="Invalid protocol message input"),
+    _ragged_sequences(_bytes(_SA, _SB)),
+    _ragged_sequences(_bytes(), error="Inconsistent max number of elements for feature c"),
+    _single_sequence(_SA),
+    _single_sequence(_SA, list_dense="q", missing=["q"]),
+    _single_sequence(_SA, list_dense="q", error="Name: debug, Feature list 'q' is required"),
+    _single_sequence(_SA, context_dense="q", error="Context feature 'q' is required"),
+    _single_sequence(
+        _SA, feature_list_dense_shapes=[[3]], error="Number of float values != expected"
+    ),
 ]
