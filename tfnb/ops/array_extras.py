@@ -1,0 +1,1 @@
+"""Masks, grids and other arrays that are built of several ops."""

@@ -1,0 +1,1 @@
+"""Rows of embedding matrices by id."""

@@ -1,0 +1,1 @@
+"""Checks that numbers are numbers: CheckNumerics and what is built of it."""

@@ -1,0 +1,1 @@
+"""Quantized numbers: to and from them, and training with their rounding."""

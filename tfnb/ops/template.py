@@ -1,0 +1,1 @@
+"""Functions that share their variables between calls."""
