@@ -125,7 +125,8 @@ def map_fn(
             result = fn(nest.pack_sequence_as(elems, values))
             nest.assert_same_structure(signature or elems, result)
             pairs = zip(results, nest.flatten(result), strict=True)
-            return i + 1, [array.write(i, value) for array, value in pairs]
+            written = [array.write(i, value) for array, value in pairs]
+            return i + 1, written
 
         _, results = while_loop(
             lambda i, _: i < n,
