@@ -122,11 +122,18 @@ def stub(title: str, origins: dict[str, tuple[str, str]]) -> str:
     lines += sorted(imports)
     if plain:
         lines += ["", *sorted(plain)]
+    # A renamed import is exported only if it is listed.
+    renamed = [name for name, (module, local) in origins.items() if module and local != name]
+    if renamed:
+        every = [*origins, "__version__", "newaxis", "raw_ops", *FUNCTION_NAMES]
+        listed = sorted(origins) if title != "tfnb" else sorted(set(every))
+        lines += ["", "__all__ = [", *(f'    "{name}",' for name in listed), "]"]
     if title == "tfnb":
         lines += ["", *FUNCTIONS_OF_PACKAGE]
     return "\n".join([*lines, ""])
 
 
+FUNCTION_NAMES = ("load_ipython_extension", "unload_ipython_extension")
 FUNCTIONS_OF_PACKAGE = (
     "def load_ipython_extension(ipython: Any) -> None: ...",
     "def unload_ipython_extension(ipython: Any) -> None: ...",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tests.ops.samples import Sample, checked, normal, op, sweep
@@ -12,12 +14,12 @@ ALL = "half float double complex64 complex128"
 SAMPLES: list[Sample | list[Sample]] = []
 
 
-def _well(*shape: int, seed: int = 0) -> np.ndarray:
+def _well(*shape: int, seed: int = 0) -> Any:
     """Square matrices far from singular."""
     return normal(*shape, seed=seed) + 3 * np.eye(shape[-1], dtype=np.float32)
 
 
-def _positive(*shape: int, seed: int = 0) -> np.ndarray:
+def _positive(*shape: int, seed: int = 0) -> Any:
     a = normal(*shape, seed=seed)
     return a @ a.swapaxes(-1, -2) + np.eye(shape[-1], dtype=np.float32)
 
@@ -55,6 +57,7 @@ def _square_ops() -> None:
 
 
 def _solutions() -> None:
+    flags: dict[str, Any]
     for dtype, rtol in (("float", 1e-3), ("double", 1e-9), ("complex128", 1e-9)):
         for adjoint in (False, True):
             SAMPLES.append(
@@ -80,7 +83,8 @@ def _solutions() -> None:
     SAMPLES.append(op("MatrixSolve", normal(2, 2, 2), normal(2, 2), error="rank"))
     SAMPLES.append(op("MatrixSolve", np.zeros((0, 0), np.float32), np.zeros((0, 3), np.float32)))
     name = "MatrixTriangularSolve"
-    for flags in ({"lower": True}, {"lower": False}, {"lower": True, "adjoint": True}):
+    options: list[dict[str, Any]] = [{"lower": True}, {"lower": False}, {"adjoint": True}]
+    for flags in options:
         a = np.eye(40) * 9 + normal(40, 40)
         SAMPLES.append(checked(op(name, a, normal(40, 3).astype(float), **flags), rtol=1e-9))
         SAMPLES.append(checked(op(name, _COMPLEX, _COMPLEX[:, :2], **flags), rtol=1e-9))
@@ -117,10 +121,12 @@ def _least_squares() -> None:
 
 
 def _tridiagonal() -> None:
+    flags: dict[str, Any]
     name = "TridiagonalSolve"
     diagonals = normal(2, 3, 6).astype(float)
     rhs = normal(2, 6, 2, seed=5).astype(float)
-    for flags in ({}, {"partial_pivoting": False}):
+    options: list[dict[str, Any]] = [{}, {"partial_pivoting": False}]
+    for flags in options:
         SAMPLES.append(checked(op(name, diagonals, rhs, **flags), rtol=1e-7))
         SAMPLES.append(checked(op(name, diagonals[0], rhs[0], **flags), rtol=1e-7))
         c = diagonals + 1j * normal(2, 3, 6, seed=8)
@@ -161,7 +167,7 @@ def _decompositions() -> None:
                 for full in (False, True)
             )
             # The signs of vectors are free.
-            only = {"compute_uv": False}
+            only: dict[str, Any] = {"compute_uv": False}
             SAMPLES.append(
                 checked(sweep(dtype, "Svd", normal(*shape), **only), rtol=rtol, undefined=(1, 2))
             )

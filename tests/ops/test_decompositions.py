@@ -118,13 +118,13 @@ def test_triangles_make_the_matrix_and_solve_equations() -> None:
 
     def build() -> Any:
         lu, p = tf.linalg.lu(a)
-        first = tf.linalg.lu(a[0])
+        lu_0, p_0 = tf.linalg.lu(a[0])
         return (
             tf.linalg.lu_reconstruct(lu, p),
             tf.linalg.lu_matrix_inverse(lu, p),
             tf.linalg.lu_solve(lu, p, b),
-            tf.linalg.lu_reconstruct(*first),
-            tf.linalg.lu_solve(*first, b[0]),
+            tf.linalg.lu_reconstruct(lu_0, p_0),
+            tf.linalg.lu_solve(lu_0, p_0, b[0]),
         )
 
     made, inverse, solution, first, solved = _run(build)
@@ -168,7 +168,8 @@ def test_norms(order: Any, axis: Any, keeps: bool) -> None:
     """Norms are those of NumPy, over any axes."""
     a = _random(3, 4, 5)
     found = _run(lambda: tf.norm(a, order, axis, keepdims=keeps))
-    name = 2 if order == "euclidean" else order
+    wanted: Any
+    name: Any = 2 if order == "euclidean" else order
     if axis is None:
         wanted = np.linalg.norm(a.reshape(-1), name)
         wanted = wanted.reshape(1, 1, 1) if keeps else wanted

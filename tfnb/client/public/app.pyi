@@ -2,3 +2,8 @@
 # ruff: noqa
 from tfnb.client import flags as flags
 from tfnb.client.app import run as run
+
+__all__ = [
+    "flags",
+    "run",
+]

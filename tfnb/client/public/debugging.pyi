@@ -27,3 +27,33 @@ from tfnb.ops.control_flow_assert import assert_ as Assert
 from tfnb.ops.cwise_unary_ops import is_finite as is_finite
 from tfnb.ops.cwise_unary_ops import is_inf as is_inf
 from tfnb.ops.cwise_unary_ops import is_nan as is_nan
+
+__all__ = [
+    "Assert",
+    "assert_equal",
+    "assert_greater",
+    "assert_greater_equal",
+    "assert_integer",
+    "assert_less",
+    "assert_less_equal",
+    "assert_near",
+    "assert_negative",
+    "assert_non_negative",
+    "assert_non_positive",
+    "assert_none_equal",
+    "assert_positive",
+    "assert_proper_iterable",
+    "assert_rank",
+    "assert_rank_at_least",
+    "assert_rank_in",
+    "assert_same_float_dtype",
+    "assert_scalar",
+    "assert_shapes",
+    "assert_type",
+    "is_finite",
+    "is_inf",
+    "is_nan",
+    "is_non_decreasing",
+    "is_numeric_tensor",
+    "is_strictly_increasing",
+]

@@ -32,3 +32,38 @@ from tfnb.ops.cast_ops import cast as cast
 from tfnb.ops.clip_ops import saturate_cast as saturate_cast
 from tfnb.ops.complex_ops import complex_ as complex
 from tfnb.ops.string_number_ops import as_string as as_string
+
+__all__ = [
+    "DType",
+    "QUANTIZED_DTYPES",
+    "as_dtype",
+    "as_string",
+    "bfloat16",
+    "bool",
+    "cast",
+    "complex",
+    "complex128",
+    "complex64",
+    "double",
+    "float16",
+    "float32",
+    "float64",
+    "half",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "qint16",
+    "qint32",
+    "qint8",
+    "quint16",
+    "quint8",
+    "resource",
+    "saturate_cast",
+    "string",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+    "variant",
+]

@@ -17,3 +17,23 @@ from tfnb.ops.init_ops import uniform_unit_scaling_initializer as uniform_unit_s
 from tfnb.ops.init_ops import variance_scaling_initializer as variance_scaling
 from tfnb.ops.init_ops import zeros_initializer as zeros
 from tfnb.ops.lookup_ops import tables_initializer as tables_initializer
+
+__all__ = [
+    "constant",
+    "glorot_normal",
+    "glorot_uniform",
+    "he_normal",
+    "he_uniform",
+    "identity",
+    "lecun_normal",
+    "lecun_uniform",
+    "ones",
+    "orthogonal",
+    "random_normal",
+    "random_uniform",
+    "tables_initializer",
+    "truncated_normal",
+    "uniform_unit_scaling",
+    "variance_scaling",
+    "zeros",
+]

@@ -24,3 +24,29 @@ from tfnb.ops.stateless_random_ops import stateless_normal as stateless_normal
 from tfnb.ops.stateless_random_ops import stateless_poisson as stateless_poisson
 from tfnb.ops.stateless_random_ops import stateless_truncated_normal as stateless_truncated_normal
 from tfnb.ops.stateless_random_ops import stateless_uniform as stateless_uniform
+
+__all__ = [
+    "Algorithm",
+    "categorical",
+    "experimental",
+    "fold_in",
+    "gamma",
+    "get_seed",
+    "multinomial",
+    "normal",
+    "poisson",
+    "set_random_seed",
+    "shuffle",
+    "split",
+    "stateless_binomial",
+    "stateless_categorical",
+    "stateless_gamma",
+    "stateless_multinomial",
+    "stateless_normal",
+    "stateless_parameterized_truncated_normal",
+    "stateless_poisson",
+    "stateless_truncated_normal",
+    "stateless_uniform",
+    "truncated_normal",
+    "uniform",
+]

@@ -8,3 +8,14 @@ from tfnb.ops.set_ops import set_size as set_size
 from tfnb.ops.set_ops import set_size as size
 from tfnb.ops.set_ops import set_union as set_union
 from tfnb.ops.set_ops import set_union as union
+
+__all__ = [
+    "difference",
+    "intersection",
+    "set_difference",
+    "set_intersection",
+    "set_size",
+    "set_union",
+    "size",
+    "union",
+]

@@ -19,3 +19,25 @@ from tfnb.ops.string_ops import string_upper as upper
 from tfnb.ops.string_ops import substr as substr
 from tfnb.ops.unicode_ops import unicode_script as unicode_script
 from tfnb.ops.unicode_ops import unicode_transcode as unicode_transcode
+
+__all__ = [
+    "as_string",
+    "format",
+    "join",
+    "length",
+    "lower",
+    "reduce_join",
+    "regex_full_match",
+    "regex_replace",
+    "split",
+    "strip",
+    "substr",
+    "to_hash_bucket",
+    "to_hash_bucket_fast",
+    "to_hash_bucket_strong",
+    "to_number",
+    "unicode_script",
+    "unicode_transcode",
+    "unsorted_segment_join",
+    "upper",
+]

@@ -289,6 +289,17 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.pad_ops": {
         "tf": "pad",
     },
+    "tfnb.ops.parsing_features": {
+        "io": (
+            "FixedLenFeature FixedLenSequenceFeature RaggedFeature SparseFeature VarLenFeature "
+            "parse_example parse_sequence_example parse_single_example "
+            "parse_single_sequence_example"
+        ),
+        "tf": (
+            "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature parse_example "
+            "parse_single_example parse_single_sequence_example"
+        ),
+    },
     "tfnb.ops.parsing_ops": {
         "io": (
             "decode_compressed decode_csv decode_json_example decode_raw parse_tensor "
