@@ -156,7 +156,6 @@ def parse_example_op(
     return (*_columns(parts, 3), *values)
 
 
-parse_example_op.not_differentiable()
 
 
 @register_op(
@@ -236,7 +235,6 @@ def parse_example_v2_op(
     return (*_columns(parts, 3), *values, *flat, *splits)
 
 
-parse_example_v2_op.not_differentiable()
 
 
 def _element(vector: Any) -> Any:
@@ -291,4 +289,3 @@ def parse_single_example_op(
     return (*_columns(parts, 3), *dense_values)
 
 
-parse_single_example_op.not_differentiable()

@@ -345,7 +345,6 @@ def decode_csv_op(
     )
 
 
-decode_csv_op.not_differentiable()
 
 
 def decode_csv(

@@ -479,7 +479,6 @@ def random_poisson_v2(
     return _poisson(ctx, shape, rate, (seed, seed2), dtype)
 
 
-random_poisson_v2.not_differentiable()
 
 
 def _poisson(

@@ -591,11 +591,3 @@ def parse_single_sequence_example_op(
     )
     rows = _read(serialized.reshape(-1), _names(debug_name, debug_name), columns)
     return _results(rows, columns, is_scalar=True, lengths=False, ragged=False)
-
-
-for _op in (
-    parse_sequence_example_op,
-    parse_sequence_example_v2_op,
-    parse_single_sequence_example_op,
-):
-    _op.not_differentiable()

@@ -351,7 +351,6 @@ def stateless_parameterized_truncated_normal_op(
     return columns.reshape(sizes)
 
 
-stateless_parameterized_truncated_normal_op.not_differentiable()
 
 
 @register_op(
@@ -601,7 +600,6 @@ def stateless_shuffle_op(xp: Any, value: Any, key: Any, counter: Any, alg: Any) 
     return shuffled(value, generator.blocks(np, -(-count // 4)).reshape(-1)[:count].tolist())
 
 
-stateless_shuffle_op.not_differentiable()
 
 # --------------------------------------------------------------------------------- public functions
 
