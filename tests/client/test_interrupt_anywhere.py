@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+def is_finalizing(frame: Any) -> bool:
+    """Whether a collected object is being torn down, where Python ignores what is raised."""
+    while frame is not None:
+        if frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False
+
+
 def interrupted_at(number: int, run: Callable[[], Any]) -> bool:
     """Whether ``run`` was still going on at its so-many-th call, where Ctrl-C is pressed."""
     left = number
@@ -25,7 +34,7 @@ def interrupted_at(number: int, run: Callable[[], Any]) -> bool:
         # Closing a generator that was left counts as a call, where nobody could catch anything.
         if event == "call" and not frame.f_code.co_flags & inspect.CO_GENERATOR:
             left -= 1
-            if left == 0 and "tfnb" in frame.f_code.co_filename:
+            if left == 0 and "tfnb" in frame.f_code.co_filename and not is_finalizing(frame):
                 sys.setprofile(None)
                 raise KeyboardInterrupt
             if left <= 0:

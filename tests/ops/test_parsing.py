@@ -66,8 +66,8 @@ def test_one_example_has_no_batch(sess):
     [
         (b"\xff\xff", "Could not parse example input"),
         (example(label=[1]), "Feature: x .* is required but could not be found"),
-        (example(x=[1.0]), r"values != expected.  values size: 1 but output shape: \[2\]"),
-        (example(x=[1, 2]), r"Data types don't match. Expected type: float, actual type: int64"),
+        (example(x=[1.0]), r"values != expected.  Values size: 1 but output shape: \[2\]"),
+        (example(x=[1, 2]), r"Data types don't match. Data type: int64 but expected type: float"),
     ],
 )
 def test_an_example_that_does_not_fit_is_refused(sess, data, message):
