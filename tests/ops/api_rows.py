@@ -64,6 +64,10 @@ def describe(tf: Any, expression: str) -> dict[str, Any]:
 def _result(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_result(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _result(value[key]) for key in sorted(value)}
+    if hasattr(value, "dense_shape") and hasattr(value, "indices"):
+        return [_result(part) for part in (value.indices, value.values, value.dense_shape)]
     if hasattr(value, "dtype") and hasattr(value, "op"):
         rank = value.shape.ndims
         dims = None if rank is None else value.shape.as_list()

@@ -36,7 +36,10 @@ SAMPLES = [
     op("TensorSummaryV2", "tag", [1.0, 2.0], b""),
     op("TensorSummary", [1.0, 2.0]),
     op("TensorSummary", ["a", "b"]),
-    op("MergeSummary", Many([b"\n\x08\n\x01a\x15\x00\x00\x80?", b"\n\x08\n\x01b\x15\x00\x00\x80?"])),
+    op(
+        "MergeSummary",
+        Many([b"\n\x08\n\x01a\x15\x00\x00\x80?", b"\n\x08\n\x01b\x15\x00\x00\x80?"]),
+    ),
     op(
         "MergeSummary",
         Many([b"\n\x08\n\x01a\x15\x00\x00\x80?", b"\n\x08\n\x01a\x15\x00\x00\x80?"]),

@@ -43,7 +43,10 @@ SAMPLES = [
     op("Multinomial", [0.5], 5, error="should be a matrix|must be rank 2"),
     op("Multinomial", [[0.5]], -1, error="should be non-negative|must be >= 0|>= 0"),
     *checked(
-        sweep("half float double", "RandomGamma", np.int32([3, 5]), _ALPHA, fixed=(0,), seed=3, seed2=4),
+        sweep(
+            "half float double", "RandomGamma", np.int32([3, 5]), _ALPHA, fixed=(0,), seed=3,
+            seed2=4,
+        ),
         gradient=False,
     ),
     *[
@@ -60,7 +63,8 @@ SAMPLES = [
     op("ParameterizedTruncatedNormal", [3], [0.0, 1.0], 1.0, -1.0, 3.0, error="length 1 or shape"),
     op("RandomGammaGrad", uniform(3, 1, low=0.2, high=9.0), uniform(4, low=0.1, high=20.0)),
     checked(
-        op("RandomGammaGrad", np.float64([0.3, 2.0, 50.0]), np.float64([3.0, 1.9, 61.0])), rtol=1e-12
+        op("RandomGammaGrad", np.float64([0.3, 2.0, 50.0]), np.float64([3.0, 1.9, 61.0])),
+        rtol=1e-12,
     ),
     *[
         op(name, [5, 7], np.int64([12, -5]), dtype=dtype)
@@ -88,7 +92,10 @@ SAMPLES = [
     ],
     op("StatelessRandomUniformIntV2", [11], _KEY, _COUNTER, 3, 3, 10),
     op("StatelessRandomUniformV2", [2], _KEY, _COUNTER, 2, error="Unsupported algorithm id: 2"),
-    op("StatelessRandomUniformV2", [2], _KEY[:0], _COUNTER, 1, error="key must have shape|must be 1"),
+    op(
+        "StatelessRandomUniformV2", [2], _KEY[:0], _COUNTER, 1,
+        error="key must have shape|must be 1",
+    ),
     checked(op("StatelessRandomGammaV2", [3, 4], [12, -5], _ALPHA), gradient=False),
     checked(op("StatelessRandomGammaV3", [3, 4], _KEY, _COUNTER, 1, _ALPHA), gradient=False),
     op("StatelessRandomGammaV2", [3], [12, -5], _ALPHA, error="must end with broadcasted shape"),
@@ -97,7 +104,10 @@ SAMPLES = [
         op("StatelessRandomBinomial", [20, 3], [12, -5], np.float32([5, 40, 1000]), chance)
         for chance in (0.1, 0.6, 0.95, 0.0, 1.0)
     ],
-    op("StatelessRandomBinomial", [2], [1, 2], [1.0, 2.0, 3.0], [0.5, 0.5], error="compatible batch"),
+    op(
+        "StatelessRandomBinomial", [2], [1, 2], [1.0, 2.0, 3.0], [0.5, 0.5],
+        error="compatible batch",
+    ),
     op("StatelessMultinomial", _LOGITS, 13, [12, -5]),
     *[
         # Its gradient, by implicit reparameterization, is not written.

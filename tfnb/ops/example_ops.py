@@ -156,8 +156,6 @@ def parse_example_op(
     return (*_columns(parts, 3), *values)
 
 
-
-
 @register_op(
     "ParseExampleV2",
     "serialized: string, names: string, sparse_keys: string, dense_keys: string, "
@@ -235,8 +233,6 @@ def parse_example_v2_op(
     return (*_columns(parts, 3), *values, *flat, *splits)
 
 
-
-
 def _element(vector: Any) -> Any:
     """The only element of a vector, as a tensor without dimensions."""
     return vector.reshape(())
@@ -287,5 +283,3 @@ def parse_single_example_op(
         batch = parsing.dense_batch([row], column)
         dense_values.append(batch[0] if batch.ndim > 1 else _element(batch))
     return (*_columns(parts, 3), *dense_values)
-
-

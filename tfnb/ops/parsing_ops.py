@@ -345,8 +345,6 @@ def decode_csv_op(
     )
 
 
-
-
 def decode_csv(
     records: Any,
     record_defaults: Any,

@@ -479,8 +479,6 @@ def random_poisson_v2(
     return _poisson(ctx, shape, rate, (seed, seed2), dtype)
 
 
-
-
 def _poisson(
     ctx: OpKernelContext, shape: Any, rate: Any, seeds: tuple[int, int], dtype: DType
 ) -> Any:

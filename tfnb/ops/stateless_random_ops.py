@@ -351,8 +351,6 @@ def stateless_parameterized_truncated_normal_op(
     return columns.reshape(sizes)
 
 
-
-
 @register_op(
     "StatelessRandomPoisson",
     "shape: T, seed: Tseed, lam: Rtype -> output: dtype",
@@ -598,7 +596,6 @@ def stateless_shuffle_op(xp: Any, value: Any, key: Any, counter: Any, alg: Any) 
         return value
     count = value.shape[0] - 1
     return shuffled(value, generator.blocks(np, -(-count // 4)).reshape(-1)[:count].tolist())
-
 
 
 # --------------------------------------------------------------------------------- public functions

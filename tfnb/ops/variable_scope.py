@@ -571,7 +571,7 @@ class VariableScope:
             return default if given is None else given
 
         # An empty name gives "scope/": the variable is to be called as the scope is.
-        full_name = f"{self.name}/{name}" if self.name else name
+        full_name = f"{self.name}/{name or ''}" if self.name else name or ""
         # The scope of variables alone makes their names.
         with name_scope(None):
             if dtype is not None and initializer is not None and not callable(initializer):
