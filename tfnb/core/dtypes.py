@@ -344,11 +344,17 @@ for _c_type in (
 _ANY_TO_TF: dict[Any, DType] = {
     **_INTERN_TABLE,
     **{dtype.name: dtype for dtype in _INTERN_TABLE.values()},
-    "half": half, "float": float32, "double": double,
-    "half_ref": half_ref, "float_ref": float32_ref, "double_ref": double_ref,
+    "half": half,
+    "float": float32,
+    "double": double,
+    "half_ref": half_ref,
+    "float_ref": float32_ref,
+    "double_ref": double_ref,
     **_NUMPY_TO_TF,
     **{np.dtype(numpy_type): dtype for numpy_type, dtype in _NUMPY_TO_TF.items()},
-    float: float32, builtins.bool: bool, object: string,
+    float: float32,
+    builtins.bool: bool,
+    object: string,
 }
 for _dtype in _QUANTIZED_DTYPES_NO_REF:  # the structured dtypes TensorFlow uses for these
     _ANY_TO_TF[np.dtype([(_dtype.name, _dtype.as_numpy_dtype)])] = _dtype
