@@ -25,6 +25,7 @@ from tfnb.client.public import dtypes as dtypes
 from tfnb.client.public import errors as errors
 from tfnb.client.public import flags as flags
 from tfnb.client.public import graph_util as graph_util
+from tfnb.client.public import image as image
 from tfnb.client.public import initializers as initializers
 from tfnb.client.public import io as io
 from tfnb.client.public import linalg as linalg
@@ -127,6 +128,11 @@ from tfnb.framework.sparse_tensor import (
 from tfnb.framework.sparse_tensor import SparseTensor as SparseTensor
 from tfnb.framework.sparse_tensor import SparseTensorValue as SparseTensorValue
 from tfnb.framework.tensor import Tensor as Tensor
+from tfnb.ops.array_extras import fingerprint as fingerprint
+from tfnb.ops.array_extras import meshgrid as meshgrid
+from tfnb.ops.array_extras import repeat as repeat
+from tfnb.ops.array_extras import sequence_mask as sequence_mask
+from tfnb.ops.array_extras import unravel_index as unravel_index
 from tfnb.ops.cast_ops import cast as cast
 from tfnb.ops.cast_ops import to_bfloat16 as to_bfloat16
 from tfnb.ops.cast_ops import to_complex128 as to_complex128
@@ -332,6 +338,9 @@ from tfnb.ops.matrix_diag_ops import matrix_set_diag as matrix_set_diag
 from tfnb.ops.matrix_solve_ops import matrix_determinant as matrix_determinant
 from tfnb.ops.matrix_solve_ops import matrix_inverse as matrix_inverse
 from tfnb.ops.matrix_solve_ops import matrix_solve as matrix_solve
+from tfnb.ops.numerics_ops import add_check_numerics_ops as add_check_numerics_ops
+from tfnb.ops.numerics_ops import check_numerics as check_numerics
+from tfnb.ops.numerics_ops import verify_tensor_all_finite as verify_tensor_all_finite
 from tfnb.ops.pad_ops import pad as pad
 from tfnb.ops.parsing_features import FixedLenFeature as FixedLenFeature
 from tfnb.ops.parsing_features import FixedLenSequenceFeature as FixedLenSequenceFeature
@@ -362,6 +371,7 @@ from tfnb.ops.queues import PriorityQueue as PriorityQueue
 from tfnb.ops.queues import QueueBase as QueueBase
 from tfnb.ops.queues import RandomShuffleQueue as RandomShuffleQueue
 from tfnb.ops.random_ops import multinomial as multinomial
+from tfnb.ops.random_ops import random_crop as random_crop
 from tfnb.ops.random_ops import random_gamma as random_gamma
 from tfnb.ops.random_ops import random_normal as random_normal
 from tfnb.ops.random_ops import random_poisson as random_poisson
@@ -430,6 +440,8 @@ from tfnb.ops.shape_ops import size as size
 from tfnb.ops.shape_ops import squeeze as squeeze
 from tfnb.ops.slice_ops import slice as slice
 from tfnb.ops.slice_ops import strided_slice as strided_slice
+from tfnb.ops.sort_ops import argsort as argsort
+from tfnb.ops.sort_ops import sort as sort
 from tfnb.ops.space_ops import batch_to_space as batch_to_space
 from tfnb.ops.space_ops import batch_to_space_nd as batch_to_space_nd
 from tfnb.ops.space_ops import depth_to_space as depth_to_space
@@ -502,6 +514,7 @@ from tfnb.ops.string_ops import encode_base64 as encode_base64
 from tfnb.ops.string_ops import string_split as string_split
 from tfnb.ops.string_ops import string_strip as string_strip
 from tfnb.ops.string_ops import substr as substr
+from tfnb.ops.template import make_template as make_template
 from tfnb.ops.tensor_array import TensorArray as TensorArray
 from tfnb.ops.transpose_ops import invert_permutation as invert_permutation
 from tfnb.ops.transpose_ops import matrix_transpose as matrix_transpose
@@ -636,6 +649,7 @@ __all__ = [
     "acos",
     "acosh",
     "add",
+    "add_check_numerics_ops",
     "add_n",
     "add_to_collection",
     "add_to_collections",
@@ -646,6 +660,7 @@ __all__ = [
     "arg_min",
     "argmax",
     "argmin",
+    "argsort",
     "as_dtype",
     "as_string",
     "asin",
@@ -693,6 +708,7 @@ __all__ = [
     "case",
     "cast",
     "ceil",
+    "check_numerics",
     "cholesky",
     "cholesky_solve",
     "clip_by_average_norm",
@@ -772,6 +788,7 @@ __all__ = [
     "expm1",
     "eye",
     "fill",
+    "fingerprint",
     "fixed_size_partitioner",
     "flags",
     "float16",
@@ -818,6 +835,7 @@ __all__ = [
     "igamma",
     "igammac",
     "imag",
+    "image",
     "import_graph_def",
     "init_scope",
     "initialize_all_tables",
@@ -858,6 +876,7 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "make_ndarray",
+    "make_template",
     "make_tensor_proto",
     "manip",
     "map_fn",
@@ -876,6 +895,7 @@ __all__ = [
     "matrix_transpose",
     "matrix_triangular_solve",
     "maximum",
+    "meshgrid",
     "min_max_variable_partitioner",
     "minimum",
     "mod",
@@ -920,6 +940,7 @@ __all__ = [
     "quint16",
     "quint8",
     "random",
+    "random_crop",
     "random_gamma",
     "random_normal",
     "random_normal_initializer",
@@ -946,6 +967,7 @@ __all__ = [
     "reduce_sum",
     "regex_replace",
     "register_tensor_conversion_function",
+    "repeat",
     "report_uninitialized_variables",
     "required_space_to_batch_paddings",
     "reset_default_graph",
@@ -981,6 +1003,7 @@ __all__ = [
     "segment_sum",
     "self_adjoint_eig",
     "self_adjoint_eigvals",
+    "sequence_mask",
     "serialize_many_sparse",
     "serialize_sparse",
     "serialize_tensor",
@@ -995,6 +1018,7 @@ __all__ = [
     "sinh",
     "size",
     "slice",
+    "sort",
     "space_to_batch",
     "space_to_batch_nd",
     "space_to_depth",
@@ -1089,6 +1113,7 @@ __all__ = [
     "unique",
     "unique_with_counts",
     "unload_ipython_extension",
+    "unravel_index",
     "unsorted_segment_max",
     "unsorted_segment_mean",
     "unsorted_segment_min",
@@ -1104,6 +1129,7 @@ __all__ = [
     "variables_initializer",
     "variance_scaling_initializer",
     "variant",
+    "verify_tensor_all_finite",
     "version",
     "where",
     "where_v2",

@@ -35,7 +35,7 @@ def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any
 
     Args:
       definition: the op.
-      args: inputs in order, then attributes.
+      args: inputs in order, then attributes, then perhaps the name.
       kwargs: inputs and attributes by name, and ``name``, the name of the node.
 
     Returns:
@@ -47,7 +47,10 @@ def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any
         graphs.
     """
     plan: OpPlan = definition.builder_cache or plan_of(definition)
-    name = kwargs.pop("name", None) or plan.name
+    name = kwargs.pop("name", None)
+    if len(args) == plan.num_parameters + 1 and name is None and isinstance(args[-1], str):
+        args, name = args[:-1], args[-1]
+    name = name or plan.name
     given: dict[str, Any] | None = None
     inputs: Sequence[Any] = args
     if kwargs or len(args) != plan.num_inputs:

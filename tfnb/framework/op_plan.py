@@ -34,6 +34,7 @@ class OpPlan:
       parameters: the builder's positional parameters: inputs, attributes without default,
         attributes with.
       num_inputs: how many of the parameters are inputs.
+      num_parameters: how many there are.
       has_lists: whether an input is a list of tensors.
       has_refs: whether an input must be a reference.
       settable: the attributes that callers give, by name; the others follow from the inputs.
@@ -55,6 +56,7 @@ class OpPlan:
         "list_inputs",
         "name",
         "num_inputs",
+        "num_parameters",
         "op_def",
         "outputs_follow",
         "parameters",
@@ -79,6 +81,7 @@ class OpPlan:
         optional = [a.name for a in self.settable.values() if a.has_default]
         inputs = [arg.name for arg in op_def.inputs]
         self.parameters = (*inputs, *self.required, *optional)
+        self.num_parameters = len(self.parameters)
         self.defaults = {name: self.settable[name].default for name in optional}
         self.signatures: dict[Any, Signature] = {}
         named = [(a.type_attr, a.number_attr, a.type_list_attr) for a in op_def.outputs]

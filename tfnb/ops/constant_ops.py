@@ -12,6 +12,7 @@ from tfnb.core.attr_value import TensorAttr
 from tfnb.core.node_text import shape_text, type_word
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, merge_shapes, unchanged_shape
+from tfnb.core.tensor_proto import encode_tensor
 from tfnb.core.tensor_shape import Dimension, TensorShape
 from tfnb.core.tensor_util import convert_to_ndarray
 from tfnb.framework.convert import constant_node, convert_to_tensor
@@ -159,35 +160,37 @@ def _make_constant(
     array = convert_to_ndarray(value, wanted)
     if isinstance(value, np.ndarray) and np.may_share_memory(array, value):
         array = array.copy()
-    if shape is not None:
-        array = _with_shape(array, shape, verify, allow_broadcast)
     if wanted is None:
         wanted = dtypes.as_dtype(value.dtype if isinstance(value, np.ndarray) else array.dtype)
+    if shape is None:
+        return constant_node(TensorAttr.from_value(array, wanted), name)
+    sizes = _sizes(shape)
+    count = math.prod(sizes)
+    _check_fit(array, sizes, verify, allow_broadcast)
+    if array.size < count:
+        # The graph holds what was given, not its repetitions.
+        return constant_node(TensorAttr(encode_tensor(array, wanted, sizes)), name)
+    array = array.reshape(sizes) if count else np.empty(sizes, array.dtype)
     return constant_node(TensorAttr.from_value(array, wanted), name)
 
 
-def _with_shape(array: Any, shape: Any, verify: bool, allow_broadcast: bool) -> Any:
+def _sizes(shape: Any) -> tuple[int, ...]:
     known: Any = shape.as_list() if isinstance(shape, TensorShape) else shape
     if isinstance(known, (int, np.integer, Dimension)):
         known = [known]
-    sizes = tuple([int(size) for size in known])
+    return tuple([int(size) for size in known])
+
+
+def _check_fit(array: Any, sizes: tuple[int, ...], verify: bool, allow_broadcast: bool) -> None:
     count = math.prod(sizes)
     if array.shape == sizes:
-        return array
+        return
     if verify or (allow_broadcast and array.shape not in ((), (1,)) and array.size != count):
         raise TypeError(f"Expected Tensor's shape: {sizes}, but got {array.shape}.")
-    if array.size == count:
-        return array.reshape(sizes)
-    if array.size > count:
-        if count == 0:
-            return np.empty(sizes, array.dtype)
+    if array.size > count > 0:
         raise ValueError(
             f"Too many elements provided. Takes at most {count:d}, but got {array.size:d}."
         )
-    if array.size == 0:
-        return np.zeros(sizes, array.dtype)
-    flat = array.ravel()
-    return np.concatenate([flat, np.repeat(flat[-1:], count - flat.size)]).reshape(sizes)
 
 
 # ------------------------------------------------------------------------------------- placeholders
@@ -422,8 +425,8 @@ def _full(value: int, shape: Any, dtype: Any, name: str | None, scope: str) -> T
         element: Any = value
         if dtype is dtypes.bool:
             element = bool(value)
-        elif dtype is dtypes.string:
-            element = "" if value == 0 else str(value)
+        elif dtype is dtypes.string and value == 0:
+            element = ""
         if not isinstance(shape, Tensor):
             sizes = _known_sizes(shape)
             if sizes is not None and math.prod(sizes) < _SMALL:

@@ -30,6 +30,7 @@ from tfnb.ops.conv_ops import (
     depthwise_conv2d_native_backprop_input_op,
     depthwise_conv2d_native_op,
 )
+from tfnb.ops.conv_ops import conv3d_backprop_filter_v2 as conv3d_backprop_filter_v2
 from tfnb.ops.renamed_arguments import renamed
 from tfnb.ops.space_ops import required_space_to_batch_paddings
 

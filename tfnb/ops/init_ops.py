@@ -293,7 +293,8 @@ class GlorotUniform(VarianceScaling):
     """Uniform numbers with Glorot's scale, the mean of inputs and outputs."""
 
     def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
-        super().__init__(mode="fan_avg", distribution="uniform", seed=seed, dtype=dtype)
+        # The dtype is taken but not kept, as in TensorFlow: what counts is the call's.
+        super().__init__(mode="fan_avg", distribution="uniform", seed=seed)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an equal initializer."""
@@ -304,7 +305,8 @@ class GlorotNormal(VarianceScaling):
     """Normal numbers with Glorot's scale, the mean of inputs and outputs."""
 
     def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
-        super().__init__(mode="fan_avg", seed=seed, dtype=dtype)
+        # The dtype is taken but not kept, as in TensorFlow: what counts is the call's.
+        super().__init__(mode="fan_avg", seed=seed)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an equal initializer."""
@@ -342,7 +344,7 @@ class Orthogonal(Initializer):
         numbers = random_ops.random_normal(flat, dtype=dtype, seed=self.seed)
         q, r = linalg_ops.qr(numbers, full_matrices=False)
         # With the signs of R's diagonal every orthogonal matrix is equally likely.
-        q *= math_ops.sign_op(array_ops.diag_part(r))
+        q *= math_ops.sign(array_ops.diag_part(r))
         if is_wide:
             q = array_ops.matrix_transpose(q)
         return self.gain * array_ops.reshape(q, shape)
@@ -373,7 +375,8 @@ class Identity(Initializer):
                 "The tensor to initialize, specified by argument `shape` must be at least "
                 f"two-dimensional. Received shape={shape}"
             )
-        value = linalg_ops.eye(*whole, dtype=self.dtype if dtype is None else dtype)
+        rows, columns = whole
+        value = linalg_ops.eye(rows, columns, dtype=self.dtype if dtype is None else dtype)
         if partition_info is not None:
             value = array_ops.slice(value, partition_info.var_offset, shape)
         return self.gain * value

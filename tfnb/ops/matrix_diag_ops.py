@@ -98,7 +98,7 @@ def _packed_slice(k: int, align: str, length: int, longest: int) -> slice:
     return slice(0, length) if _is_left(k, align) else slice(longest - length, longest)
 
 
-# --------------------------------------------------------------------------------- MatrixDiagPart
+# ----------------------------------------------------------------------------------- MatrixDiagPart
 
 
 def _take(xp: Any, input: Any, low: int, high: int, padding: Any, align: str) -> Any:
@@ -232,7 +232,7 @@ def _(op: Any, grad: Any) -> Any:
     return _part_gradient(op, grad, op.get_attr("align").decode()), None, None
 
 
-# -------------------------------------------------------------------------------------- MatrixDiag
+# --------------------------------------------------------------------------------------- MatrixDiag
 
 
 def _make(
@@ -371,7 +371,7 @@ def _(op: Any, grad: Any) -> Any:
     return matrix_diag_part(grad, k=op.inputs[1], align=align), None, None, None, None
 
 
-# ----------------------------------------------------------------------------------- MatrixSetDiag
+# ------------------------------------------------------------------------------------ MatrixSetDiag
 
 
 def _set(xp: Any, input: Any, diagonal: Any, low: int, high: int, align: str) -> Any:
@@ -481,7 +481,7 @@ def _(op: Any, grad: Any) -> Any:
     return (*_set_gradient(op, grad, op.inputs[2], op.get_attr("align").decode()), None)
 
 
-# ---------------------------------------------------------------------------------- MatrixBandPart
+# ----------------------------------------------------------------------------------- MatrixBandPart
 
 
 @register_op(

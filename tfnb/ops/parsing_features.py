@@ -114,7 +114,8 @@ class _Columns:
 
     def _add(self, key: str, feature: Any) -> None:
         if not feature.dtype:
-            raise ValueError(f"Missing type for feature {key}. Received feature={feature}.")
+            end = "" if isinstance(feature, VarLenFeature) else "."
+            raise ValueError(f"Missing type for feature {key}. Received feature={feature}{end}")
         if isinstance(feature, VarLenFeature):
             self._add_sparse(key, feature.dtype)
             return
@@ -262,7 +263,7 @@ def _with_sparse_features(features: Mapping[str, Any], found: dict[str, Any]) ->
     for key in sorted(features):
         feature = features[key]
         if isinstance(feature, SparseFeature):
-            from tfnb.ops.sparse_ops import sparse_merge
+            from tfnb.ops.sparse_functions import sparse_merge
 
             ids: Any = [found[index_key] for index_key in _index_keys(feature)]
             if isinstance(feature.index_key, str):
@@ -323,11 +324,6 @@ def parse_single_example(
 def _sequence_columns(
     context_features: Mapping[str, Any] | None, sequence_features: Mapping[str, Any] | None
 ) -> tuple[_Columns, _Columns]:
-    if not (context_features or sequence_features):
-        raise ValueError(
-            "Both `context_features` and `sequence_features` argument are None, but at least one "
-            "should have values."
-        )
     context = _Columns(context_features, (VarLenFeature, FixedLenFeature))
     lists = _Columns(sequence_features, (VarLenFeature, FixedLenSequenceFeature))
     for key, value in lists.dense_defaults.items():
@@ -387,6 +383,11 @@ def parse_sequence_example(
     Raises:
       ValueError: there are no features, or one is not allowed.
     """
+    if not (context_features or sequence_features):
+        raise ValueError(
+            "Both `context_features` and `sequence_features` argument are None, but at least one "
+            "should have values."
+        )
     context, lists = _sequence_columns(context_features, sequence_features)
     with name_scope(name, "ParseSequenceExample", [serialized, example_names]):
         return _parse_sequences(serialized, example_names, context, lists, name)
@@ -404,8 +405,14 @@ def parse_single_sequence_example(
     Raises:
       ValueError: there are no features, one is not allowed, or the input is no scalar.
     """
+    if not (context_features or sequence_features):
+        raise ValueError(
+            "Both context_features and sequence_features are None, but at least one should have "
+            "values."
+        )
     context, lists = _sequence_columns(context_features, sequence_features)
     with name_scope(name, "ParseSingleSequenceExample", [serialized, example_name]):
-        serialized = _scalar(convert_to_tensor(serialized, name="serialized"), "serialized")
+        with name_scope(name, "ParseSingleExample", [serialized, example_name]):
+            serialized = _scalar(convert_to_tensor(serialized, name="serialized"), "serialized")
         found = _parse_sequences(serialized, example_name, context, lists, name)
         return found[0], found[1]

@@ -117,22 +117,22 @@ class RefVariable(Variable):
         shape: Any,
         validate_shape: bool,
     ) -> None:
-        if not made_by_call:
-            value = convert_to_tensor(initial_value, name="initial_value", dtype=dtype)
-        else:
-            # The value is made where the variable will be, though that does not exist yet.
-            where = {"_class": [f"loc:@{name_of_scope(scope)}".encode()]}
-            with get_default_graph()._attr_scope(where):
+        # What is made by a call is made where the variable will be, though that does not exist yet.
+        where = {"_class": [f"loc:@{name_of_scope(scope)}".encode()]} if made_by_call else {}
+        with get_default_graph()._attr_scope(where):
+            if made_by_call:
                 with name_scope("Initializer"), device(None):
                     value = convert_to_tensor(initial_value(), name="initial_value", dtype=dtype)
+            else:
+                value = convert_to_tensor(initial_value, name="initial_value", dtype=dtype)
+            if shape is None:
+                shape = value.shape if validate_shape else unknown_shape()
+            self._variable = state_ops.variable_v2(
+                shape=shape if isinstance(shape, TensorShape) else TensorShape(shape),
+                dtype=value.dtype.base_dtype,
+                name=scope,
+            )
         self._initial_value = value
-        if shape is None:
-            shape = value.shape if validate_shape else unknown_shape()
-        self._variable = state_ops.variable_v2(
-            shape=shape if isinstance(shape, TensorShape) else TensorShape(shape),
-            dtype=value.dtype.base_dtype,
-            name=scope,
-        )
         if validate_shape and not value.shape.is_fully_defined():
             raise ValueError(
                 f"initial_value must have a shape specified: {value}. Pass validate_shape=False to "

@@ -116,7 +116,7 @@ class ResourceVariable(Variable):
                 dtype=value.dtype.base_dtype,
                 shape=shape,
                 shared_name=name,
-                debug_name=name,
+                debug_name=scope,
                 name=scope,
             )
         self._initial_value = value
@@ -155,6 +155,11 @@ class ResourceVariable(Variable):
 
     # -- as a tensor
     # ----------------------------------------------------------------------------------
+
+    @property
+    def _handle(self) -> Tensor:
+        # Says to control_dependencies() that waiting for the variable is waiting for its op.
+        return self.handle
 
     def _as_graph_element(self) -> Any:
         return self._graph_element

@@ -472,7 +472,7 @@ def sparse_merge(
         sizes = [cast(size, dtypes.int64) for size in vocab_size]
         head = sp_ids[0].indices
         indices = concat([head[:, :-1], *ids], axis=1)
-        whole = concat([sparse_ids[0].dense_shape[:-1], stack(sizes)], axis=0)
+        whole = concat([sparse_ids[0].dense_shape[:-1], sizes], axis=0)
         result = SparseTensor(indices, sp_values.values, whole)
         if already_sorted:
             return result

@@ -646,8 +646,6 @@ def _key_counter_alg(seed: Any, alg: Any) -> tuple[Any, Any, Any]:
     if isinstance(number, int) and number not in (_PHILOX, _AUTO_SELECT):
         raise ValueError(_unsupported(alg))
     key, counter = stateless_random_get_key_counter(seed)
-    if isinstance(number, int) and number == _AUTO_SELECT:
-        number = stateless_random_get_alg()
     return key, counter, number
 
 

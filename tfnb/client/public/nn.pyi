@@ -58,6 +58,9 @@ from tfnb.ops.cross_entropy_ops import (
 )
 from tfnb.ops.cross_entropy_ops import log_poisson_loss as log_poisson_loss
 from tfnb.ops.cwise_unary_ops import tanh as tanh
+from tfnb.ops.embedding_ops import embedding_lookup as embedding_lookup
+from tfnb.ops.embedding_ops import embedding_lookup_sparse as embedding_lookup_sparse
+from tfnb.ops.embedding_ops import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 from tfnb.ops.math_ops import sigmoid as sigmoid
 from tfnb.ops.nn_ops import (
     batch_norm_with_global_normalization as batch_norm_with_global_normalization,
@@ -131,6 +134,8 @@ __all__ = [
     "depthwise_conv2d_native_backprop_input",
     "dropout",
     "elu",
+    "embedding_lookup",
+    "embedding_lookup_sparse",
     "fused_batch_norm",
     "in_top_k",
     "l2_loss",
@@ -152,6 +157,7 @@ __all__ = [
     "relu",
     "relu6",
     "relu_layer",
+    "safe_embedding_lookup_sparse",
     "selu",
     "separable_conv2d",
     "sigmoid",

@@ -61,6 +61,10 @@ TABLE: dict[str, dict[str, str]] = {
         "math": "softplus softsign",
         "nn": "crelu elu leaky_relu relu relu6 selu silu softplus softsign swish:silu",
     },
+    "tfnb.ops.array_extras": {
+        "manip": "reshape tile",
+        "tf": "sequence_mask meshgrid repeat unravel_index fingerprint",
+    },
     "tfnb.ops.bias_ops": {
         "nn": "bias_add",
     },
@@ -171,6 +175,9 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.data_flow_ops": {
         "tf": "dynamic_partition dynamic_stitch",
+    },
+    "tfnb.ops.embedding_ops": {
+        "nn": "embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse",
     },
     "tfnb.ops.gather_ops": {
         "manip": "gather_nd scatter_nd",
@@ -286,6 +293,10 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.normalization_ops": {
         "nn": "l2_loss local_response_normalization:lrn lrn",
     },
+    "tfnb.ops.numerics_ops": {
+        "debugging": "check_numerics assert_all_finite:verify_tensor_all_finite",
+        "tf": "check_numerics verify_tensor_all_finite add_check_numerics_ops",
+    },
     "tfnb.ops.pad_ops": {
         "tf": "pad",
     },
@@ -327,13 +338,14 @@ TABLE: dict[str, dict[str, str]] = {
         "tf": "QueueBase FIFOQueue RandomShuffleQueue PaddingFIFOQueue PriorityQueue",
     },
     "tfnb.ops.random_ops": {
+        "image": "random_crop",
         "random": (
             "categorical gamma:random_gamma multinomial normal:random_normal "
             "poisson:random_poisson shuffle:random_shuffle truncated_normal uniform:random_uniform"
         ),
         "tf": (
-            "multinomial random_gamma random_normal random_poisson random_shuffle random_uniform "
-            "truncated_normal"
+            "multinomial random_crop random_gamma random_normal random_poisson random_shuffle "
+            "random_uniform truncated_normal"
         ),
     },
     "tfnb.ops.reduction_ops": {
@@ -401,6 +413,9 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.softmax_ops": {
         "math": "log_softmax softmax",
         "nn": "log_softmax softmax",
+    },
+    "tfnb.ops.sort_ops": {
+        "tf": "sort argsort",
     },
     "tfnb.ops.space_ops": {
         "manip": "batch_to_space_nd space_to_batch_nd",
@@ -493,6 +508,9 @@ TABLE: dict[str, dict[str, str]] = {
             "audio get_summary_description histogram image merge merge_all scalar tensor_summary "
             "text"
         ),
+    },
+    "tfnb.ops.template": {
+        "tf": "make_template",
     },
     "tfnb.ops.tensor_array": {
         "tf": "TensorArray",
@@ -611,6 +629,7 @@ OPS: dict[str, str] = {
         "SparseSegmentMeanGradV2 SparseSegmentSqrtNGrad SparseSegmentSqrtNGradV2 "
         "SparseSegmentSumGrad SparseSegmentSumGradV2"
     ),
+    "tfnb.ops.array_extras": "Fingerprint InplaceAdd InplaceSub InplaceUpdate UnravelIndex",
     "tfnb.ops.bias_ops": "BiasAdd BiasAddGrad BiasAddV1",
     "tfnb.ops.cast_ops": "Cast",
     "tfnb.ops.clip_ops": "ClipByValue",
@@ -697,6 +716,7 @@ OPS: dict[str, str] = {
         "FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormV2 "
         "FusedBatchNormV3 L2Loss LRN LRNGrad"
     ),
+    "tfnb.ops.numerics_ops": "CheckNumerics CheckNumericsV2",
     "tfnb.ops.pad_ops": "MirrorPad MirrorPadGrad Pad PadV2",
     "tfnb.ops.parsing_ops": (
         "DecodeCSV DecodeCompressed DecodeJSONExample DecodePaddedRaw DecodeRaw ParseTensor "

@@ -96,7 +96,8 @@ class AdamOptimizer(RuleOptimizer):
         rate = inputs["lr"] * math_ops.sqrt(1 - inputs["beta2_power"]) / (1 - inputs["beta1_power"])
         m_t = self._decayed(self.get_slot(var, "m"), beta1, grad, indices, scatter_add)
         v_t = self._decayed(self.get_slot(var, "v"), beta2, grad * grad, indices, scatter_add)
-        step = rate * m_t / (math_ops.sqrt(v_t) + inputs["epsilon"])
+        root = math_ops.sqrt(v_t)
+        step = rate * m_t / (root + inputs["epsilon"])
         update = state_ops.assign_sub(var, step, use_locking=self._use_locking)
         return control_flow.group(update, m_t, v_t)
 

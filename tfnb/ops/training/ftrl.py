@@ -77,24 +77,23 @@ class FtrlOptimizer(RuleOptimizer):
             self._zeros_slot(variable, "linear", self._linear_name or self._name)
 
     def _prepare(self) -> None:
+        def add(word: str, name: str, value: Any) -> None:
+            self._tensors[word] = convert_to_tensor(value, name=name)
+
+        add("lr", "learning_rate", self._learning_rate)
+        add("l1", "l1_regularization_strength", self._l1_regularization_strength)
         # Beta acts like l2 regularisation that fades as the learning rate grows.
         l2 = self._l2_regularization_strength + self._beta / (
             2.0 * math_ops.maximum(self._learning_rate, 1e-36)
         )
-        values = {
-            "lr": ("learning_rate", self._learning_rate),
-            "l1": ("l1_regularization_strength", self._l1_regularization_strength),
-            "l2": ("adjusted_l2_regularization_strength", l2),
-            "beta": ("beta", self._beta),
-            "l2_shrinkage": (
-                "l2_shrinkage_regularization_strength",
-                self._l2_shrinkage_regularization_strength,
-            ),
-            "lr_power": ("learning_rate_power", self._learning_rate_power),
-        }
-        self._tensors = {
-            word: convert_to_tensor(value, name=name) for word, (name, value) in values.items()
-        }
+        add("l2", "adjusted_l2_regularization_strength", l2)
+        add("beta", "beta", self._beta)
+        add(
+            "l2_shrinkage",
+            "l2_shrinkage_regularization_strength",
+            self._l2_shrinkage_regularization_strength,
+        )
+        add("lr_power", "learning_rate_power", self._learning_rate_power)
 
     def _rule(self) -> ApplyOps:
         has_shrinkage = self._l2_shrinkage_regularization_strength > 0.0

@@ -184,8 +184,8 @@ def cosine_decay_restarts(
             return restart, (passed - before) / t_mul**restart
 
         restart, fraction = cond(math_ops.equal(t_mul, 1.0), of_equal_length, of_growing_length)
-        decayed = (1 - alpha) * (0.5 * m_mul**restart * (1.0 + _cosine(fraction))) + alpha
-        found: Tensor = math_ops.multiply(rate, decayed, name=scope)
+        height = 0.5 * m_mul**restart * (1.0 + _cosine(fraction))
+        found: Tensor = math_ops.multiply(rate, (1 - alpha) * height + alpha, name=scope)
         return found
 
 
@@ -205,7 +205,8 @@ def linear_cosine_decay(
         periods, alpha, beta = (math_ops.cast(value, dtype) for value in (num_periods, alpha, beta))
         step = math_ops.minimum(math_ops.cast(global_step, dtype), steps)
         linear = (steps - step) / steps
-        cosine = 0.5 * (1.0 + _cosine(2.0 * periods * (step / steps)))
+        done = step / steps
+        cosine = 0.5 * (1.0 + _cosine(2.0 * periods * done))
         found: Tensor = math_ops.multiply(rate, (alpha + linear) * cosine + beta, name=scope)
         return found
 
@@ -233,7 +234,8 @@ def noisy_linear_cosine_decay(
         linear = (steps - step) / steps
         variance = variance / math_ops.pow(1.0 + step, variance_decay)
         noisy = linear + random_ops.random_normal(linear.shape, stddev=math_ops.sqrt(variance))
-        cosine = 0.5 * (1.0 + _cosine(2.0 * periods * (step / steps)))
+        done = step / steps
+        cosine = 0.5 * (1.0 + _cosine(2.0 * periods * done))
         found: Tensor = math_ops.multiply(rate, (alpha + noisy) * cosine + beta, name=scope)
         return found
 
