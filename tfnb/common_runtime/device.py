@@ -29,7 +29,7 @@ class Device:
     Attributes:
       name: full name, ``/job:localhost/replica:0/task:0/device:CPU:0``.
       device_type: ``CPU`` or ``GPU``.
-      index: position among the session's devices of this type.
+      index: which processor it is: position among the CPU devices, number of the CUDA device.
       xp: the array module its kernels compute with.
       priority: nodes without a wish go to the device type with the highest priority that can run
         them.

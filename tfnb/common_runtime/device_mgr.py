@@ -76,10 +76,10 @@ def make_local_devices(device_count: Mapping[str, int], visible_gpus: str = "") 
         indices = [int(i) for i in visible_gpus.split(",") if i.strip()] or range(
             array_module.gpu_count()
         )
-        for position, _ in enumerate(list(indices)[:wanted]):
+        for position, cuda_index in enumerate(list(indices)[:wanted]):
             from tfnb.common_runtime.gpu_device import GpuDevice
 
-            devices.append(GpuDevice(f"{_PREFIX}/device:GPU:{position}", position))
+            devices.append(GpuDevice(f"{_PREFIX}/device:GPU:{position}", cuda_index))
     devices += [
         CpuDevice(f"{_PREFIX}/device:CPU:{index}", index)
         for index in range(max(1, device_count.get("CPU", 1)))

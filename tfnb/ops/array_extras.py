@@ -87,9 +87,9 @@ def unravel_index(xp: Any, indices: Any, dims: Any) -> Any:
 def _fingerprint_shape(c: InferenceContext) -> TensorShape:
     dims = c.with_rank_at_least(0, 1).dim_values
     c.with_rank(1, 0)
-    method = c.constant_value(1)
+    method: Any = c.constant_value(1)
     if method is not None and method[()] != b"farmhash64":
-        raise ValueError(f"Unsupported method: {bytes(method[()]).decode(errors='replace')}")
+        raise ValueError(f"Unsupported method: {method[()].decode(errors='replace')}")
     return TensorShape([dims[0] if dims else None, None if method is None else 8])
 
 
@@ -114,7 +114,7 @@ def fingerprint_op(xp: Any, data: Any, method: Any) -> Any:
         )
     if method[()] != b"farmhash64":
         raise errors.invalid_argument(
-            f"Unsupported fingerprint method: {bytes(method[()]).decode(errors='replace')}"
+            f"Unsupported fingerprint method: {method[()].decode(errors='replace')}"
         )
     out = np.empty((data.shape[0], 8), np.uint8)
     for row, value in enumerate(data):
@@ -284,7 +284,6 @@ def repeat_with_axis(data: Any, repeats: Any, axis: int, name: str | None = None
         repeats.shape.with_rank_at_most(1)
         data = _with_axis(data)
         sizes = shape_of(data, out_type=repeats.dtype)
-        repeats = _with_axis(repeats)
         rank = data.shape.ndims
         if rank is not None:
             if not -rank <= axis < rank:
@@ -341,7 +340,7 @@ def _integers(value: Any, name: str) -> Tensor:
 def _with_axis(data: Any) -> Any:
     """The tensor itself, or a vector instead of a scalar."""
     if data.shape.ndims is not None:
-        return reshape(data, [-1]) if data.shape.ndims == 0 else data
+        return stack([data]) if data.shape.ndims == 0 else data
     sizes, rank = shape_of(data), rank_of(data)
     # As many dimensions as there are, or one.
     return reshape(data, concat([[1], sizes], axis=0)[-rank:])

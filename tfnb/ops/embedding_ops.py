@@ -134,10 +134,10 @@ def _assign(parts: list[Any], flat: Tensor, count: int, strategy: str) -> tuple[
     if None not in sizes:
         total = constant(sum(size or 0 for size in sizes), flat.dtype)
     else:
-        dynamic = []
+        dynamic: list[Any] = []
         for part, size in zip(parts, sizes):
             if size is not None:
-                dynamic.append(constant(size, flat.dtype))
+                dynamic.append(size)
             else:
                 with colocate_with(part):
                     dynamic.append(cast(shape_ops.shape(part)[0], flat.dtype))
@@ -190,13 +190,27 @@ def embedding_lookup_sparse(
 
     parts = _as_list(params)
     with name_scope(name, "embedding_lookup_sparse", [*parts, sp_ids.values]) as scope:
-        segments = cast(sp_ids.indices[:, 0], dtypes.int32)
-        ids, places = unique_v1(sp_ids.values)
-        rows = embedding_lookup(
-            parts, ids, partition_strategy=partition_strategy, max_norm=max_norm
-        )
-        if rows.dtype in (dtypes.float16, dtypes.bfloat16):
-            rows = cast(rows, dtypes.float32)
+        segments = sp_ids.indices[:, 0]
+        parts = [
+            part
+            if isinstance(part, ResourceVariable)
+            else convert_to_tensor(part, name="params" if len(parts) == 1 else f"params_{i}")
+            for i, part in enumerate(parts)
+        ]
+        ids, places = sp_ids.values, None
+        if (
+            sp_weights is not None
+            or len(parts) > 1
+            or max_norm is not None
+            or (isinstance(parts[0], ResourceVariable))
+        ):
+            ids, places = unique_v1(ids)
+            rows = embedding_lookup(
+                parts, ids, partition_strategy=partition_strategy, max_norm=max_norm
+            )
+        else:
+            # Every id once would cost more than it saves.
+            rows, places = parts[0], ids
         if sp_weights is None:
             combine = {
                 "sum": segment_ops.sparse_segment_sum,
@@ -212,10 +226,15 @@ def _weighted(
     rows: Any, places: Any, segments: Any, weights: Any, combiner: str, scope: str
 ) -> Tensor:
     from tfnb.ops import cwise_binary_ops, cwise_unary_ops, segment_ops
+    from tfnb.ops.math_ops import pow
 
+    segments = cast(segments, dtypes.int32)
+    original = rows.dtype
+    rows = gather_ops.gather(rows, places)
+    if original in (dtypes.float16, dtypes.bfloat16):
+        rows = cast(rows, dtypes.float32)
     if weights.dtype is not rows.dtype:
         weights = cast(weights, rows.dtype)
-    rows = gather_ops.gather(rows, places)
     # One weight per row, for all of its elements.
     tail = shape_ops.expand_dims(shape_ops.rank(rows) - 1, 0)
     form = concat([shape_ops.shape(weights), ones(tail, dtypes.int32)], 0)
@@ -227,14 +246,18 @@ def _weighted(
     found: Tensor
     if combiner == "sum":
         found = segment_ops.segment_sum(products, segments, name=scope)
-        return found
+        return _as(found, original)
     total = segment_ops.segment_sum(products, segments)
     if combiner == "mean":
         divisor = segment_ops.segment_sum(weights, segments)
     else:
-        divisor = cwise_unary_ops.sqrt_op(segment_ops.segment_sum(weights * weights, segments))
+        divisor = cwise_unary_ops.sqrt_op(segment_ops.segment_sum(pow(weights, 2), segments))
     found = cwise_binary_ops.div_no_nan_op(total, divisor, name=scope)
-    return found
+    return _as(found, original)
+
+
+def _as(found: Tensor, dtype: Any) -> Tensor:
+    return found if found.dtype is dtype else cast(found, dtype)
 
 
 def safe_embedding_lookup_sparse(

@@ -68,9 +68,7 @@ class Template:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function in its scope."""
         if self._scope is not None:
-            with vs.variable_scope(
-                self._scope, reuse=self._variables_created, custom_getter=self._custom_getter
-            ):
+            with vs.variable_scope(self._scope, reuse=self._variables_created):
                 return self._call(args, kwargs)
         with vs.variable_scope(
             self._unique_name, self._name, custom_getter=self._custom_getter

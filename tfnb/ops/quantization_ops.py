@@ -1,1 +1,0 @@
-"""Quantized numbers: to and from them, and training with their rounding."""
