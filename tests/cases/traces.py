@@ -26,8 +26,8 @@ _NUMBERED = re.compile(r"(/_\d+$)|(^|/)_cloop|/ctrl/|^_SOURCE$|_\d+_\d+/Const$")
 class TraceReplay(Replay):
     """A replay that traces every run and compares the counts."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: Path, apart: str = "") -> None:
+        super().__init__(folder, apart)
         rows = json.loads((folder / "trace.json").read_text())
         self.traces: dict[int, Mapping[str, Any]] = {row["step"]: row for row in rows}
         self.compared = 0
