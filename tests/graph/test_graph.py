@@ -106,6 +106,27 @@ def test_copy_is_equal_and_independent() -> None:
     assert "body" in names(graph)
 
 
+def test_removing_nodes_takes_their_edges_and_no_others() -> None:
+    """A self loop, an edge between two that go, and one to a node that stays."""
+    graph = small_graph("a = TestSource\nb = TestRelu(a)\nc = TestRelu(b)\nd = TestRelu(a)")
+    graph.add_control_edge(node(graph, "b"), node(graph, "b"))
+    graph.add_control_edge(node(graph, "b"), node(graph, "d"))
+    graph.remove_nodes([node(graph, "b"), node(graph, "c")])
+    assert names(graph) == ["a", "d"]
+    assert [repr(edge) for edge in graph.edges if edge.src.is_op and edge.dst.is_op] == [
+        repr(edge) for edge in node(graph, "d").in_edges
+    ]
+    assert [edge.dst.name for edge in node(graph, "a").out_edges] == ["d"]
+
+
+def test_another_tensor_takes_the_place_of_the_one_it_replaces() -> None:
+    """The edges of the other inputs stay where they are."""
+    graph = small_graph("a = TestSource\nb = TestSource\nc = TestAdd(a, a)")
+    graph.update_edge(node(graph, "b"), 0, node(graph, "c"), 0)
+    assert [edge.src.name for edge in node(graph, "c").in_edges] == ["b", "a"]
+    assert [edge.dst_input for edge in node(graph, "a").out_edges] == [1]
+
+
 def test_truncate_takes_back_what_was_added() -> None:
     """Older nodes lose the edges to newer ones only."""
     graph = small_graph("a = TestSource\nb = TestRelu(a)")

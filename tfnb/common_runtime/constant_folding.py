@@ -173,6 +173,7 @@ class CommonSubexpressionElimination:
 def join_equal_nodes(graph: Graph, device: Device) -> list[str]:
     """Replaces every repetition of a pure node by its first."""
     first: dict[Any, Node] = {}
+    repeated: list[Node] = []
     actions = []
     for node in reverse_post_order(graph):
         if not node.is_op or not _is_pure(node, device):
@@ -188,8 +189,9 @@ def join_equal_nodes(graph: Graph, device: Device) -> list[str]:
                 graph.add_control_edge(before, edge.dst)
             else:
                 graph.update_edge(before, edge.src_output, edge.dst, edge.dst_input)
-        graph.remove_node(node)
+        repeated.append(node)
         actions.append(f"'{node.name}' ({node.op}) is the same as '{before.name}'")
+    graph.remove_nodes(repeated)
     return actions
 
 

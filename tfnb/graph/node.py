@@ -63,7 +63,8 @@ class Node:
       requested_device: what the user asked for; may be partial or empty.
       assigned_device: full name of the device, "" before placement.
       in_edges: data and control edges into this node.
-      out_edges: data and control edges out of this node.
+      out_edges: data and control edges out of this node; keys, so that one of very many is taken
+        out at once.
       kind: flags that depend on the op's name only, shared by all nodes of that op.
       original_names: the nodes this one was made from, where a rewrite made it.
     """
@@ -107,7 +108,7 @@ class Node:
         self.requested_device = requested_device
         self.assigned_device = ""
         self.in_edges: list[Edge] = []
-        self.out_edges: list[Edge] = []
+        self.out_edges: dict[Edge, None] = {}
         self.original_names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:

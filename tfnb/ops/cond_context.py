@@ -73,8 +73,6 @@ class CondContext(ControlFlowContext):
         outside = self._known_outside(value)
         with get_default_graph().control_dependencies(None):
             inside: Tensor = switch_ref_or_tensor(outside, self.pred)[self.branch]
-            if self.outer_context is not None:
-                self.outer_context.add_inner_op(inside.op)
         graph.prevent_fetching(inside.op)
         inside.op._set_control_flow_context(self)
         self._make_known_everywhere([inside])
@@ -110,8 +108,6 @@ class CondContext(ControlFlowContext):
         self._make_known_everywhere(op.outputs)
         if self.outer_context is not None or not queries.is_loop_exit(op):
             op.graph.prevent_fetching(op)
-        if self.outer_context is not None:
-            self.outer_context.add_inner_op(op)
 
     def _switch_inputs(self, op: Operation) -> None:
         for index, value in enumerate(op.inputs):

@@ -101,18 +101,14 @@ class ControlFlowContext:
         """The tensor that stands for ``value`` inside, brought in if need be."""
         raise NotImplementedError
 
-    def add_inner_op(self, op: Operation) -> None:
-        """Hears of an operation that was taken in by a context inside this one."""
-        if self.outer_context is not None:
-            self.outer_context.add_inner_op(op)
-
     def control_pivot(self) -> Tensor | None:
         """What an operation without inputs has to wait for, so that it runs only inside."""
         return None
 
     def while_context(self) -> WhileContext | None:
         """The innermost while loop that this is or lies in."""
-        return None if self.outer_context is None else self.outer_context.while_context()
+        loop: WhileContext | None = queries.containing_while_context(self)
+        return loop
 
     def _remove_external_control_edges(
         self, op: Operation

@@ -108,8 +108,6 @@ class GradLoopState:
         if self._grad_sync is None:
             self._grad_sync = _control_trigger("b_sync", self.grad_context)
             self.grad_index.op._add_control_input(self._grad_sync)
-            if self.grad_context.outer_context is not None:
-                self.grad_context.outer_context.add_inner_op(self._grad_sync)
         return self._grad_sync
 
     # -- saved values ------------------------------------------------------------------------------

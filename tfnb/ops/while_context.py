@@ -140,8 +140,6 @@ class WhileContext(ControlFlowContext):
         with get_default_graph().control_dependencies(None):
             inside = self.enter_variable(outside, is_constant=True)
             inside.graph.prevent_feeding(inside)
-            if self.outer_context is not None:
-                self.outer_context.add_inner_op(inside.op)
         self._adopt_enters([inside])
         self._values.add(inside)
         self._external_values[value] = inside
@@ -214,8 +212,6 @@ class WhileContext(ControlFlowContext):
             graph.prevent_fetching(op)
             for output in op.outputs:
                 graph.prevent_feeding(output)
-        if self.outer_context is not None:
-            self.outer_context.add_inner_op(op)
 
     def _required_pivot(self) -> Tensor:
         pivot = self.control_pivot()
@@ -367,8 +363,6 @@ class WhileContext(ControlFlowContext):
                     )
                 enter.set_shape(shape)
                 enter.graph.prevent_feeding(enter)
-                if outer is not None:
-                    outer.add_inner_op(enter.op)
                 enters.append(enter)
         pivot = _closest_pivot(outer)
         if pivot is not None:
