@@ -34,6 +34,7 @@ from tfnb.client.public import manip as manip
 from tfnb.client.public import math as math
 from tfnb.client.public import nest as nest
 from tfnb.client.public import nn as nn
+from tfnb.client.public import python as python
 from tfnb.client.public import queue as queue
 from tfnb.client.public import random as random
 from tfnb.client.public import sets as sets
@@ -932,6 +933,7 @@ __all__ = [
     "pow",
     "print",
     "py_func",
+    "python",
     "qint16",
     "qint32",
     "qint8",

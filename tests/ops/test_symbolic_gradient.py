@@ -10,6 +10,8 @@ from google.protobuf import text_format
 
 import tfnb as tf
 from tfnb.core.attr_value import NameAttrList
+from tfnb.framework import function
+from tfnb.ops.functional_control_flow import Gradient
 from tfnb.ops.functional_ops import partitioned_call
 from tfnb.proto import graph_pb2
 
@@ -136,3 +138,23 @@ def test_function_in_a_loop_has_a_gradient() -> None:
         with tf.Session() as session:
             want, got = session.run([expected, actual])
     np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_second_derivative_of_a_function() -> None:
+    """The gradient that a body takes itself is differentiated like the rest of it."""
+
+    @function.Defun(tf.float32)
+    def power(x: tf.Tensor) -> tf.Tensor:
+        return x * x * x
+
+    @function.Defun(tf.float32, tf.float32)
+    def slope(x: tf.Tensor, grad: tf.Tensor) -> tf.Tensor:
+        with tf.control_dependencies([tf.no_op()]):
+            found: tf.Tensor = Gradient([x, grad], power)[0]
+        return found
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, ones = tf.constant([1.0, 2.0]), tf.ones([2])
+        second, by_grad = session.run(Gradient([x, ones, ones], slope))
+        assert second.tolist() == [6.0, 12.0]
+        assert by_grad.tolist() == [3.0, 12.0]

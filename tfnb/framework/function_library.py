@@ -6,9 +6,9 @@ same attributes. Functions read from a GraphDef keep their message as it came.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from tfnb.core import op_registry
+from tfnb.core import errors, op_registry
 from tfnb.core.op_def_proto import op_def_from_proto
 from tfnb.core.op_registry import OpDefinition
 from tfnb.core.shape_inference import unknown_shapes
@@ -19,6 +19,30 @@ if TYPE_CHECKING:
 
 # Readers older than this do not know function libraries.
 MIN_CONSUMER_WITH_FUNCTIONS = 12
+
+
+class LibraryFunction(Protocol):
+    """What a graph's library holds: one that was read, or one that Python code defined."""
+
+    python_grad_func: Any
+
+    @property
+    def name(self) -> str:
+        """The name by which nodes call it."""
+
+    @property
+    def definition(self) -> graph_pb2.FunctionDef:
+        """The FunctionDef message; not changed once the function is in a graph."""
+
+    @property
+    def grad_func_name(self) -> str | None:
+        """The name of the function that is its gradient."""
+
+    def add_to_graph(self, graph: Graph) -> None:
+        """Makes it, and what it needs, part of a graph's library."""
+
+    def op_definition(self) -> OpDefinition:
+        """The function looking like an op."""
 
 
 class GraphFunction:
@@ -83,32 +107,34 @@ def functions_from_library(library: graph_pb2.FunctionDefLibrary) -> list[GraphF
     return functions
 
 
-def check_function(graph: Graph, function: GraphFunction) -> None:
+def check_function(graph: Graph, function: LibraryFunction) -> None:
     """Refuses a function that a graph cannot take.
 
     Raises:
-      ValueError: it has two gradients, or an op or another function has its name.
+      ValueError: it has two gradients.
+      InvalidArgumentError: an op or another function has its name.
     """
     if function.grad_func_name and getattr(function, "python_grad_func", None):
         raise ValueError(f"Gradient defined twice for function {function.name}")
     if op_registry.find(function.name) is not None:
-        raise ValueError(
+        raise errors.invalid_argument(
             f"Cannot add function '{function.name}' because an op with the same name already "
             "exists."
         )
     old = graph._functions.get(function.name)
     if old is not None and old is not function and old.definition != function.definition:
-        raise ValueError(
+        raise errors.invalid_argument(
             f"Cannot add function '{function.name}' because a different function with the same "
             "name already exists."
         )
 
 
-def add_function(graph: Graph, function: GraphFunction) -> None:
+def add_function(graph: Graph, function: LibraryFunction) -> None:
     """Adds a function to a graph's library; adding an equal one again does nothing.
 
     Raises:
-      ValueError: it has two gradients, or another function has its name.
+      ValueError: it has two gradients.
+      InvalidArgumentError: another function has its name.
     """
     from dataclasses import replace
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
     from tfnb.core.op_registry import OpDefinition
     from tfnb.framework.default_stack import StackController
-    from tfnb.framework.function_library import GraphFunction
+    from tfnb.framework.function_library import LibraryFunction
     from tfnb.framework.operation import Operation
     from tfnb.proto import graph_pb2, op_def_pb2
 
@@ -71,7 +71,7 @@ class Graph:
         self._consumers = ConsumerIndex(self)
         self._names_in_use: dict[str, int] = {}
         self._collections: dict[Any, list[Any]] = {}
-        self._functions: dict[str, GraphFunction] = {}
+        self._functions: dict[str, LibraryFunction] = {}
         self._function_definitions: dict[str, OpDefinition] = {}
         # What calls of these functions give (function_shapes), and the calls that this graph is in.
         self._call_shapes: dict[Any, Any] = {}
@@ -313,14 +313,15 @@ class Graph:
     def _is_function(self, name: str) -> bool:
         return name in self._functions
 
-    def _get_function(self, name: str | bytes) -> GraphFunction | None:
+    def _get_function(self, name: str | bytes) -> LibraryFunction | None:
         return self._functions.get(name.decode() if isinstance(name, bytes) else name)
 
-    def _add_function(self, function: GraphFunction) -> None:
+    def _add_function(self, function: LibraryFunction) -> None:
         """Adds a function to the library.
 
         Raises:
-          ValueError: it has two gradients, or another function has its name.
+          ValueError: it has two gradients.
+          InvalidArgumentError: another function has its name.
           RuntimeError: the graph is finalized.
         """
         from tfnb.framework.function_library import add_function

@@ -11,7 +11,7 @@ from tfnb.core.attr_value import decode_attr
 from tfnb.core.versions import check_versions
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.function_library import check_function, functions_from_library
+from tfnb.framework.function_library import functions_from_library
 from tfnb.framework.graph_def_reader import GraphDefReader, InputMap, TensorId
 from tfnb.framework.graph_scopes import DeviceEntry, merged_device
 from tfnb.framework.operation_factory import apply_scopes, join_control_flow
@@ -142,8 +142,10 @@ class _Importer:
         if not self.graph_def.HasField("library"):
             return
         for function in functions_from_library(self.graph_def.library):
-            check_function(self.graph, function)
-            self.graph._add_function(function)
+            try:
+                self.graph._add_function(function)
+            except errors.InvalidArgumentError as error:
+                raise ValueError(error.message) from None
 
     def _merge_versions(self) -> None:
         """A graph is as old as the oldest graph in it, and as demanding as the most demanding."""

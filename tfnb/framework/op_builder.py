@@ -61,9 +61,8 @@ def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any
         return _build_converting(plan, name, inputs, given)
     flat = inputs if not plan.has_lists else _flat(plan, inputs)
     for value in flat:
-        if not isinstance(value, Tensor) or (
-            value.graph is not graph and not graph._building_function
-        ):
+        if not isinstance(value, Tensor) or value.graph is not graph:
+            # A function's body captures tensors of other graphs, in the name scope of the op.
             return _build_converting(plan, name, inputs, given)
     signature = _signature(plan, inputs, flat)
     return _finish(plan, graph, name, flat, signature, given)

@@ -102,7 +102,7 @@ def _fingerprint_shape(c: InferenceContext) -> TensorShape:
 )
 def fingerprint_op(xp: Any, data: Any, method: Any) -> Any:
     """Eight bytes for every row that differ where rows differ."""
-    from tfnb.ops.string_hashes import fingerprint64
+    from tfnb.core.string_hashes import fingerprint64
 
     if data.ndim < 1:
         raise errors.invalid_argument(

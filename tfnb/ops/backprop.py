@@ -231,8 +231,7 @@ class Backprop:
         try:
             return get_gradient_function(op)
         except LookupError:
-            called = op.attr("f").name if op.type in _PARTITIONED_CALLS else op.type
-            function = self._graph._get_function(called)
+            function = _called_function(op)
             if function is not None:
                 return function.python_grad_func or _symbolic_gradient
             raise LookupError(
@@ -491,6 +490,20 @@ def _check_initial_gradient(y: Tensor, grad_y: Any) -> None:
             f"Gradient type {given.name} generated for {kind} tensor {y} with type {ours.name} "
             f"must be {wanted}"
         )
+
+
+def _called_function(op: Operation) -> Any:
+    """The function that an operation calls, from its own graph or one around it; None for others.
+
+    Where ``Defun`` made the call, that is its object: an imported one has no Python gradient.
+    """
+    found = getattr(op, "defined_function", None)
+    name = op.attr("f").name if op.type in _PARTITIONED_CALLS else op.type
+    graph: Any = op.graph
+    while found is None and graph is not None:
+        found = graph._get_function(name)
+        graph = getattr(graph, "outer_graph", None)
+    return found
 
 
 def _symbolic_gradient(op: Operation, *out_grads: Any) -> Any:

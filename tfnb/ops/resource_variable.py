@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, cast
 
 from tfnb.core import dtypes
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 
 def _handle_graph(handle: Tensor) -> Any:
+    """Enters the variable's graph, except in the body of a function, which captures the handle."""
+    if get_default_graph().building_function:
+        return contextlib.nullcontext()
     return handle.graph.as_default()
 
 
@@ -271,6 +275,9 @@ class ResourceVariable(Variable):
         found.__dict__.update(self.__dict__)
         found._parent_op = parent_op
         found._cached_value = None
+        found._graph_element = None
+        if get_default_graph().building_function:  # nobody fetches it there
+            return found
         with control_dependencies([parent_op]):
             found._graph_element = ops.read_variable_op(self.handle, dtype=self._dtype)
         return found

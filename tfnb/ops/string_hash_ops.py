@@ -9,8 +9,8 @@ import numpy as np
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import unchanged_shape
+from tfnb.core.string_hashes import fingerprint64, hash64, strong_hash
 from tfnb.ops.string_arrays import mapped
-from tfnb.ops.string_hashes import fingerprint64, hash64, strong_hash
 
 EXPORTS = {
     "tf": [

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tfnb.core.attr_value import decode_attr
 from tfnb.framework.graph import Graph
 from tfnb.framework.importer import import_graph_def
 from tfnb.ops.default_gradient import zeros_of
@@ -35,9 +36,85 @@ def compute(ctx: OpKernelContext, inputs: Sequence[Any], f: NameAttrList) -> tup
     name = f"SymbolicGradient({f.name}, {attrs})"
     return tuple(
         library.call_graph(
-            ctx, name, lambda: gradient_graph(library.body_graph_def(f.name, f.attrs)), inputs
+            ctx, name, lambda: gradient_graph(_body_to_differentiate(library, f)), inputs
         )
     )
+
+
+def _body_to_differentiate(library: Any, f: NameAttrList) -> graph_pb2.GraphDef:
+    """The body of a function, with the gradients that it takes itself written out.
+
+    Nothing is known of the derivative of a SymbolicGradient, but of the graph that it runs.
+    """
+    body: graph_pb2.GraphDef = library.body_graph_def(f.name, f.attrs)
+    nodes = list(body.node)
+    del body.node[:]
+    renamed: dict[str, str] = {}
+    for node in nodes:
+        if node.op != "SymbolicGradient":
+            body.node.add().CopyFrom(node)
+            continue
+        inner: NameAttrList = decode_attr(node.attr["f"])
+        declared = library.gradient_function(inner.name)
+        if declared:
+            call = body.node.add(name=node.name, op=declared, input=node.input, device=node.device)
+            for key, value in node.attr["f"].func.attr.items():
+                call.attr[key].CopyFrom(value)
+        else:
+            inlined = gradient_graph(_body_to_differentiate(library, inner))
+            renamed.update(_inline(body, node, inlined))
+    for node in body.node:
+        for position, text in enumerate(node.input):
+            node.input[position] = _resolved(text, renamed)
+    return body
+
+
+def _inline(
+    body: graph_pb2.GraphDef, node: graph_pb2.NodeDef, inner: graph_pb2.GraphDef
+) -> dict[str, str]:
+    """Puts a graph in the place of a node; gives what now is what the node's outputs were."""
+    data = [text for text in node.input if text[:1] != "^"]
+    controls = [text for text in node.input if text[:1] == "^"]
+    own = {
+        one.name: data[one.attr["index"].i] if one.op == "_Arg" else f"{node.name}/{one.name}"
+        for one in inner.node
+    }
+    outputs = {f"^{node.name}": f"^{node.name}"}
+    done = body.node.add(name=node.name, op="NoOp", input=controls)
+    for one in inner.node:
+        if one.op == "_Arg":
+            continue
+        texts = [_within(text, own) for text in one.input]
+        if one.op == "_Retval":
+            index = one.attr["index"].i
+            outputs[f"{node.name}:{index}" if index else node.name] = texts[0]
+            done.input.append(f"^{texts[0].split(':')[0]}")
+            continue
+        copy = body.node.add()
+        copy.CopyFrom(one)
+        copy.name = own[one.name]
+        del copy.input[:]
+        copy.input.extend(texts + controls)
+        groups = copy.attr["_class"].list.s if "_class" in copy.attr else []
+        for position, group in enumerate(groups):
+            fellow = group.decode().removeprefix("loc:@")
+            groups[position] = f"loc:@{own.get(fellow, fellow)}".encode()
+    return outputs
+
+
+def _within(text: str, names: dict[str, str]) -> str:
+    """An input of an inlined graph, as it is spelled where the graph is put."""
+    if text[:1] == "^":
+        return f"^{names[text[1:]].split(':')[0].lstrip('^')}"
+    name, _, index = text.partition(":")
+    found = names[name]
+    return f"{found}:{index}" if index and index != "0" else found
+
+
+def _resolved(text: str, renamed: dict[str, str]) -> str:
+    while text in renamed and renamed[text] != text:
+        text = renamed[text]
+    return text
 
 
 def gradient_graph(body: graph_pb2.GraphDef) -> graph_pb2.GraphDef:

@@ -30,6 +30,7 @@ from tfnb.framework.scopes import (
     name_scope,
 )
 from tfnb.ops import resource_variables_toggle
+from tfnb.ops.control_flow_values import is_resource_variable
 from tfnb.ops.partitioned_variable import PartitionedVariable, call_partitioner, slices_of
 from tfnb.ops.variables import (
     SaveSliceInfo,
@@ -604,7 +605,9 @@ class _ScopeStore(threading.local):
     """The current scope of one thread in one graph, and how often names were opened."""
 
     def __init__(self) -> None:
-        self.current_scope = VariableScope(False)
+        self.current_scope = VariableScope(
+            False, custom_getter=_hoisting_getter(get_default_graph())
+        )
         self.counts: dict[str, int] = {}
 
     def open(self, name: str) -> None:
@@ -616,6 +619,44 @@ class _ScopeStore(threading.local):
         for other in self.counts:
             if other.startswith(f"{name}/"):
                 self.counts[other] = 0
+
+
+def _hoisting_getter(graph: Any) -> Callable[..., Any] | None:
+    """What makes the variables of a function's body outside of it; None in other graphs."""
+    if not (graph.building_function and graph.hoists_variables):
+        return None
+
+    def get(
+        getter: Any,
+        name: str,
+        shape: Any = None,
+        dtype: Any = None,
+        initializer: Any = None,
+        reuse: Any = None,
+        trainable: Any = True,
+        collections: Any = None,
+        use_resource: bool | None = None,
+        **others: Any,  # not passed on, as in TensorFlow
+    ) -> Any:
+        with graph.outer_graph.as_default():
+            variable = get_variable_scope().get_variable(
+                _get_default_variable_store(),
+                name,
+                shape=shape,
+                dtype=dtype,
+                initializer=initializer,
+                reuse=reuse,
+                trainable=trainable,
+                collections=collections,
+                use_resource=use_resource,
+            )
+            graph.extra_vars.append(variable)
+            # Read outside, the function stays pure and has a gradient.
+            if graph.capture_resource_var_by_value and is_resource_variable(variable):
+                return variable.value()
+            return variable
+
+    return get
 
 
 _STORE_KEY = ("__variable_store",)

@@ -15,6 +15,9 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.framework.default_graph": {
         "tf": "get_default_graph reset_default_graph",
     },
+    "tfnb.framework.function": {
+        "python.framework.function": "Defun get_extra_args get_extra_inputs get_extra_vars",
+    },
     "tfnb.framework.gradient_registry": {
         "tf": "RegisterGradient no_gradient NoGradient NotDifferentiable",
     },
@@ -178,6 +181,9 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.embedding_ops": {
         "nn": "embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse",
+    },
+    "tfnb.ops.functional_control_flow": {
+        "python.ops.functional_ops": "For Gradient If While partitioned_call symbolic_gradient",
     },
     "tfnb.ops.gather_ops": {
         "manip": "gather_nd scatter_nd",

@@ -1,0 +1,101 @@
+"""The graph of a function's body while Python builds it.
+
+Operations of such a graph may take tensors of the graphs around it: each such tensor is captured,
+which makes a placeholder inside stand for it.  Where the placeholder gets its value from is up to
+whoever calls the function.
+
+State, beside a graph's:
+
+* ``inputs``: the placeholders that stand for the arguments, those of captured tensors included;
+* ``outputs``: the tensors that are the results, once the body is built;
+* ``_captured``: tensor outside -> what stands for it inside, in the order of capturing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import op_registry
+from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.graph import Graph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tfnb.core.dtypes import DType
+    from tfnb.framework.graph_scopes import ControlDependenciesScope
+    from tfnb.framework.tensor import Tensor
+
+
+class FunctionGraph(Graph):
+    """A graph that captures what it needs from outside.
+
+    Attributes:
+      name: the name of the function, as far as it is known.
+      outer_graph: the default graph when this one was made.
+      inputs: the placeholders of the arguments.
+      outputs: the results.
+    """
+
+    # Whether tf.get_variable makes variables in the graph outside.
+    hoists_variables = False
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._building_function = True
+        self.name = name
+        self.outer_graph: Graph = get_default_graph()
+        self.inputs: list[Tensor] = []
+        self.outputs: list[Tensor] = []
+        self._captured: dict[Tensor, Tensor] = {}
+
+    @property
+    def captures(self) -> list[tuple[Tensor, Tensor]]:
+        """Pairs of a tensor outside and the one that stands for it."""
+        return list(self._captured.items())
+
+    def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
+        """The tensor of this graph that stands for ``tensor``.
+
+        Args:
+          tensor: a tensor of any graph.
+          name: a name for the placeholder, should one be made.
+        """
+        if tensor.graph is self:
+            return tensor
+        found = self._captured.get(tensor)
+        return found if found is not None else self._capture_new(tensor, name)
+
+    def _capture_new(self, tensor: Tensor, name: str | None) -> Tensor:
+        return self._add_captured_input(tensor, name)
+
+    def _add_captured_input(self, tensor: Tensor, name: str | None) -> Tensor:
+        """A new argument that stands for a tensor outside."""
+        with self.as_default(), self.control_dependencies(None):
+            inside = placeholder(tensor.dtype, tensor._shape, name)
+        inside._handle_data = tensor._handle_data
+        self._captured[tensor] = inside
+        self.inputs.append(inside)
+        return inside
+
+    def _capture_inputs(self, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
+        if all(tensor.graph is self for tensor in inputs):
+            return inputs
+        return [self.capture(tensor) for tensor in inputs]
+
+    def control_dependencies(
+        self, control_inputs: Iterable[Any] | None
+    ) -> ControlDependenciesScope:
+        """As in any graph; what is waited for is marked, as TensorFlow marks it."""
+        scope = super().control_dependencies(control_inputs)
+        for op in scope.control_inputs:
+            op._set_attr("_has_manual_control_dependencies", True)
+        return scope
+
+
+def placeholder(dtype: DType, shape: Any = None, name: str | None = None) -> Tensor:
+    """A placeholder in the default graph."""
+    made: Tensor = op_registry.get("Placeholder")(
+        dtype=dtype.base_dtype, shape=shape, name=name or "Placeholder"
+    )
+    return made
