@@ -143,3 +143,21 @@ def test_two_devices_that_wait_for_each_other_are_stopped() -> None:
             i = tf.while_loop(lambda i: i < 2, body, [tf.constant(1)])
         assert seconds_to_stop(sess, lambda: sess.run(i)) < 0.2
         assert sess.run(tf.constant(3)) == 3
+
+
+def test_waiting_for_a_thread_of_a_pool_is_stopped() -> None:
+    """The kernel there ends by itself; nobody waits for it."""
+    may_go, ended = threading.Event(), threading.Event()
+
+    def blocked() -> float:
+        assert may_go.wait(30)
+        ended.set()
+        return 1.0
+
+    config = tf.ConfigProto(use_per_session_threads=True)
+    with tf.Graph().as_default(), tf.Session(config=config) as sess:
+        waiting = tf.py_func(blocked, [], tf.float64)
+        assert seconds_to_stop(sess, lambda: sess.run(waiting)) < 0.4
+        may_go.set()
+        assert ended.wait(30)
+        assert sess.run(tf.constant(3)) == 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,12 +15,16 @@ import tfnb.ops.sendrecv_ops  # noqa: F401
 from tfnb.common_runtime.cpu_device import CpuDevice
 from tfnb.common_runtime.executor import ExecutorState, drive
 from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, initialize
+from tfnb.common_runtime.kernel_stats import with_pool
 from tfnb.common_runtime.lowering.emit import run_acyclic
 from tfnb.common_runtime.run_state import CallFrame, RunState
 from tfnb.core import dtypes
 from tfnb.core.op_kernel import StepContext, create_kernel
 from tfnb.core.step_events import StepEvents, StepObserver
 from tfnb.graph.graph import CONTROL_SLOT, Graph, Node
+
+if TYPE_CHECKING:
+    from tfnb.common_runtime.thread_pool import ThreadPool
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 
@@ -102,11 +106,17 @@ class GraphBuilder:
 
 
 def run_executor(
-    immutable: ImmutableExecutorState, args: Any, num_retvals: int, events: StepEvents | None = None
+    immutable: ImmutableExecutorState,
+    args: Any,
+    num_retvals: int,
+    events: StepEvents | None = None,
+    pool: ThreadPool | None = None,
 ) -> list[Any]:
-    """Runs one prepared partition once."""
+    """Runs one prepared partition once, expensive kernels on ``pool`` if there is one."""
     frame = CallFrame([np.int32(a) if isinstance(a, int) else a for a in args], num_retvals)
-    run_state = RunState(frame, (events or StepEvents()).hooks)
+    run_state = RunState(frame, (events or StepEvents()).hooks, pool=pool)
+    if pool is not None:
+        immutable = with_pool(immutable) or immutable
     step = StepContext(run_state.step_id, run_state, call_frame=frame)
     if immutable.schedule is not None:
         run_acyclic(immutable, run_state, step, 0)

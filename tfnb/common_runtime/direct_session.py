@@ -50,6 +50,7 @@ from tfnb.common_runtime.run_state import CallFrame, RunState
 from tfnb.common_runtime.session_state import SessionState
 from tfnb.common_runtime.session_views import partitioned_view, placed_view
 from tfnb.common_runtime.step_stats_collector import RunRecorder
+from tfnb.common_runtime.thread_pool import InterOpThreadPools
 from tfnb.core import errors
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
 from tfnb.core.resource_mgr import RefCell
@@ -62,11 +63,14 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.device import Device, DeviceAttributes
     from tfnb.common_runtime.session_factory import SessionOptions
+    from tfnb.common_runtime.thread_pool import ThreadPool
     from tfnb.graph.cost_model import CostModel
     from tfnb.graph.graph import Graph, Node
     from tfnb.proto import config_pb2, graph_pb2
 
 _session_numbers = itertools.count(1)
+# How long close waits at most for idle threads of a pool to end, in seconds.
+_JOIN_S = 1.0
 
 
 class DirectSession:
@@ -74,6 +78,8 @@ class DirectSession:
 
     def __init__(self, options: SessionOptions, device_mgr: DeviceMgr) -> None:
         self._config = options.config
+        self._thread_pools = InterOpThreadPools(options.config)
+        self._default_pool = self._thread_pools.default
         self._device_mgr = device_mgr
         self._lock = threading.RLock()
         self._state = GraphExecutionState(device_mgr, options.config)
@@ -224,8 +230,9 @@ class DirectSession:
         if prepared.feed_order is not None:
             args = [feed_values[position] for position in prepared.feed_order]
         hooks, recorder, timeout_ms = self.step_events.hooks, None, self._timeout_ms
+        pool = self._default_pool
         if run_options is not None:
-            session_settings.check_thread_pool(self._config, run_options.inter_op_thread_pool)
+            pool = self._thread_pools.choose(run_options.inter_op_thread_pool, len(executors.items))
             if run_options.timeout_in_ms > 0:
                 timeout_ms = run_options.timeout_in_ms
             if (
@@ -249,7 +256,9 @@ class DirectSession:
         if recorder is not None:
             hooks = recorder.hooks(hooks)
         call_frame = CallFrame(args, len(executors.fetches))
-        run_state = RunState(call_frame, hooks, needs_wake=executors.has_async)
+        run_state = RunState(
+            call_frame, hooks, needs_wake=executors.has_async or pool is not None, pool=pool
+        )
         if recorder is not None and recorder.collector is not None:
             run_state.record_outputs = recorder.collector.record_outputs
         timer = None
@@ -280,10 +289,10 @@ class DirectSession:
             hooks.step_started(run_state.step_id, executors.signature_id, perf_counter_ns())
         step = self.step_context(run_state)
         try:
-            items = executors.items
-            if len(items) == 1 and items[0].executor.schedule is not None:
+            states = executors.states if run_state.pool is None else executors.states_for_pool()
+            if len(states) == 1 and states[0].schedule is not None:
                 try:
-                    run_acyclic(items[0].executor, run_state, step, 0)
+                    run_acyclic(states[0], run_state, step, 0)
                 except BaseException as failure:
                     run_state.abort(failure)
                     raise
@@ -291,8 +300,8 @@ class DirectSession:
                 drive(
                     run_state,
                     [
-                        ExecutorState(item.executor, run_state, step, index)
-                        for index, item in enumerate(items)
+                        ExecutorState(state, run_state, step, index)
+                        for index, state in enumerate(states)
                     ],
                 )
         except BaseException as failure:
@@ -382,6 +391,11 @@ class DirectSession:
         experimental = self._config.experimental
         return experimental.session_metadata if self._metadata_key is not None else None
 
+    @property
+    def default_pool(self) -> ThreadPool | None:
+        """The threads that steps run on which choose none; None: the calling thread."""
+        return self._default_pool
+
     # -- devices, life
     # -------------------------------------------------------------------------------
 
@@ -431,7 +445,9 @@ class DirectSession:
             run_state.wake.set()
         DIRECT_SESSION_FACTORY.forget(self)
         session_settings.release(self._metadata_key)
+        self._thread_pools.close()
         if not self._active:
+            self._thread_pools.join(_JOIN_S)
             self._device_mgr.close()
 
     def _check_open(self) -> None:
@@ -563,7 +579,6 @@ class DirectSessionFactory:
     def new_session(self, options: SessionOptions) -> DirectSession:
         """A session with devices of its own."""
         config = options.config
-        session_settings.declare_thread_pools(config)
         devices = make_local_devices(
             dict(config.device_count), config.gpu_options.visible_device_list
         )

@@ -9,7 +9,9 @@ run in a fixed order.
 A step is driven by the thread that asked for it.  It runs each partition until nothing is ready,
 then takes answers of asynchronous kernels from the inbox, and sleeps only when every partition
 waits.  So a blocked dequeue holds no thread, partitions cannot deadlock on each other, and an
-interrupt lands between two nodes.
+interrupt lands between two nodes.  Where the session declares a pool of threads, expensive kernels
+run there (``kernel_stats.py``) and answer through the same inbox; the driving thread stays the only
+one that touches frames.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from tfnb.common_runtime.immutable_executor_state import (
     MERGE,
     NOTHING,
     PASS,
+    POOL,
     PURE,
     PURE_ONE,
     RETVAL,
@@ -36,14 +39,16 @@ from tfnb.common_runtime.immutable_executor_state import (
     ImmutableExecutorState,
     NodeItem,
 )
-from tfnb.common_runtime.kernel_errors import annotate, missing_output
+from tfnb.common_runtime.kernel_errors import annotate, check_outputs, missing_output
+from tfnb.common_runtime.kernel_stats import PooledKernel, measured_call
 from tfnb.common_runtime.propagator_state import IterationState, PropagatorState
 from tfnb.common_runtime.waiting import explain_waiting
 from tfnb.core import errors
 from tfnb.core.op_kernel import OpKernelContext, StepContext
+from tfnb.core.resource_mgr import RefCell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tfnb.common_runtime.run_state import RunState
 
@@ -89,7 +94,7 @@ class ExecutorState:
         device, propagator = self.immutable.device, self.propagator
         hooks, partition, step_id = run_state.hooks, self.partition, run_state.step_id
         node_started, node_done = hooks.node_started, hooks.node_done
-        record_outputs = run_state.record_outputs
+        record_outputs = self._output_recorder()
         activate = propagator.activate
         outputs: Any
         while ready:
@@ -140,10 +145,14 @@ class ExecutorState:
                         outputs = ()
                     elif action == NOTHING:
                         outputs = ()
-                    else:
-                        assert action == ASYNC
+                    elif action == ASYNC:
                         self._start_async(tagged, args)
                         continue
+                    else:
+                        assert action == POOL
+                        outputs = self._run_or_hand_over(tagged, args)
+                        if outputs is None:
+                            continue
                 except Exception as error:
                     found = annotate(error, item.name, item.op, device.name, args)
                     raise found from found.__cause__
@@ -180,7 +189,7 @@ class ExecutorState:
         if item.is_transfer and item.num_outputs and (not outputs or outputs[0] is None):
             is_dead = True
         outputs = as_outputs(item, outputs)
-        hooks, record_outputs = self.run_state.hooks, self.run_state.record_outputs
+        hooks, record_outputs = self.run_state.hooks, self._output_recorder()
         if record_outputs is not None and not is_dead:
             record_outputs(self.partition, item, outputs)
         if hooks.node_done is not None:
@@ -195,6 +204,12 @@ class ExecutorState:
             )
         self.propagator.activate(item, is_dead, iteration, outputs)
         self.propagator.node_done(iteration)
+
+    def _output_recorder(self) -> Callable[[int, NodeItem, Any], None] | None:
+        """Who looks at what kernels give: a trace, else in the first step whoever checks it."""
+        return self.run_state.record_outputs or (
+            None if self.immutable.is_checked else check_outputs
+        )
 
     # -- phases that are rare
     # ------------------------------------------------------------------------
@@ -228,7 +243,7 @@ class ExecutorState:
         item, iteration, is_dead = tagged
         run_state = self.run_state
         run_state.num_waiting += 1
-        run_state.waiting[id(tagged)] = (self, tagged, args)
+        run_state.waiting[id(tagged)] = (self, tagged, args, None)
 
         def done(outputs: Any) -> None:
             run_state.inbox.append((self, tagged, outputs))
@@ -240,6 +255,44 @@ class ExecutorState:
             run_state.num_waiting -= 1
             run_state.waiting.pop(id(tagged), None)
             raise
+
+    def _run_or_hand_over(
+        self, tagged: tuple[NodeItem, IterationState, bool], args: Sequence[Any]
+    ) -> Any:
+        """The outputs of a cheap kernel; None where a thread of the pool has it now."""
+        run_state, stats = self.run_state, self.immutable.kernel_stats
+        assert run_state.pool is not None
+        assert stats is not None
+        # A loop of cheap nodes never comes to an end of what is ready; what others computed
+        # meanwhile may give the pool new work.
+        if run_state.inbox:
+            take_answers(run_state)
+        if not stats.is_expensive(tagged[0]):
+            return self.measured(tagged, args)
+        stats.has_work = True
+        work = PooledKernel(self, tagged, args, run_state.pool.name)
+        run_state.num_waiting += 1
+        run_state.waiting[id(tagged)] = (self, tagged, args, work)
+        try:
+            run_state.pool.schedule(work)
+        except BaseException:
+            if work.take():
+                run_state.num_waiting -= 1
+                run_state.waiting.pop(id(tagged), None)
+            raise
+        return None
+
+    def measured(
+        self, tagged: tuple[NodeItem, IterationState, bool], args: Sequence[Any]
+    ) -> Sequence[Any]:
+        """Runs a kernel and takes its time; any thread may call this, it touches no frame."""
+        item, iteration, is_dead = tagged
+        stats = self.immutable.kernel_stats
+        assert stats is not None
+        if item.kernel is not None and item.kernel.kind == "context":
+            args = (self._context(item, iteration, is_dead), *args)
+        outputs: Sequence[Any] = as_outputs(item, measured_call(stats, item, *args))
+        return outputs
 
 
 def _first_live(args: Sequence[Any]) -> tuple[Any, Any]:
@@ -276,6 +329,9 @@ def drive(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
     except BaseException as error:
         end_step(run_state, error)
         raise
+    if run_state.record_outputs is None:
+        for executor in executors:
+            executor.immutable.is_checked = True
 
 
 def pump(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
@@ -289,11 +345,17 @@ def pump(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
             if any(executor.ready for executor in executors):
                 continue
             return
-        while inbox:
-            executor, tagged, outputs = inbox.popleft()
-            run_state.num_waiting -= 1
-            run_state.waiting.pop(id(tagged), None)
-            executor.finish_async(tagged, outputs)
+        take_answers(run_state)
+
+
+def take_answers(run_state: RunState) -> None:
+    """Goes on after the kernels that have answered."""
+    inbox = run_state.inbox
+    while inbox:
+        executor, tagged, outputs = inbox.popleft()
+        run_state.num_waiting -= 1
+        run_state.waiting.pop(id(tagged), None)
+        executor.finish_async(tagged, outputs)
 
 
 def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
@@ -319,14 +381,18 @@ def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
 def end_step(run_state: RunState, error: BaseException) -> None:
     """Cancels whatever waits inside the step and returns when all of it has answered.
 
-    An interrupt may have struck inside a kernel: its answer is lost, or comes although nobody
-    waits for it.  So an interrupted step waits for a short time only.
+    A kernel that no thread of the pool has begun is taken back, so that a pool which is busy with
+    other steps delays nobody.  An interrupt may have struck inside a kernel: its answer is lost, or
+    comes although nobody waits for it.  So an interrupted step waits for a short time only.
     """
     deadline = float("inf")
     if not isinstance(error, Exception):
         error = errors.cancelled("Step was interrupted.")
         deadline = monotonic() + _GRACE_S
     run_state.abort(error)
+    for *_, work in list(run_state.waiting.values()):
+        if work is not None and work.take():
+            run_state.num_waiting -= 1
     while run_state.num_waiting > 0 and monotonic() < deadline:
         while run_state.inbox:
             run_state.inbox.popleft()
@@ -349,7 +415,7 @@ def run_schedule(
     call_frame = run_state.call_frame
     hooks, step_id = run_state.hooks, run_state.step_id
     node_started, node_done = hooks.node_started, hooks.node_done
-    record_outputs = run_state.record_outputs
+    record_outputs = run_state.record_outputs or (None if immutable.is_checked else check_outputs)
     outputs: Any
     for item in immutable.schedule or ():
         if run_state.stop is not None:
@@ -396,15 +462,25 @@ def run_schedule(
             record_outputs(partition, item, outputs)
         if node_done is not None:
             node_done(step_id, partition, item.id, 0, 0, perf_counter_ns(), False)
+    if run_state.record_outputs is None:
+        immutable.is_checked = True
 
 
 def dereference(item: NodeItem, args: list[Any]) -> None:
     """Reads reference inputs where the op wants a value; checks that they hold one."""
-    for position, may_be_empty, wants_value in item.dereference:
+    for position, may_be_empty, wants_value, dtype in item.dereference:
         cell = args[position]
         if cell is None:
             continue
-        if cell.value is None and not may_be_empty:
+        if not isinstance(cell, RefCell):
+            raise errors.invalid_argument(f"{position}-th input expects a ref type")
+        value = cell.value
+        if value is None and not may_be_empty:
             raise errors.failed_precondition(f"Attempting to use uninitialized value {cell.name}")
         if wants_value:
-            args[position] = cell.value
+            if cell.dtype is not dtype:
+                raise errors.invalid_argument(
+                    f"{position}-th input expects type {dtype.name} but automatically dereferenced "
+                    f"input tensor has type {cell.dtype.name}"
+                )
+            args[position] = value

@@ -6,6 +6,8 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tfnb.common_runtime.kernel_stats import PoolChoice
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -30,7 +32,11 @@ class ExecutorItem:
 
 @dataclass(slots=True)
 class Executors:
-    """All partitions of a signature, whatever the order its feeds and fetches were named in."""
+    """All partitions of a signature, whatever the order its feeds and fetches were named in.
+
+    Attributes:
+      states: what runs each of ``items``.
+    """
 
     items: list[ExecutorItem]
     feeds: tuple[str, ...]
@@ -44,6 +50,18 @@ class Executors:
     partitioned: PartitionedGraph | None = None
     step_count: Iterator[int] = field(default_factory=itertools.count)
     signature_id: int = field(default_factory=lambda: next(_signature_ids))
+    states: tuple[ImmutableExecutorState, ...] = ()
+    _pool_choice: PoolChoice | None = None
+
+    def __post_init__(self) -> None:
+        self.states = tuple(item.executor for item in self.items)
+
+    def states_for_pool(self) -> Sequence[ImmutableExecutorState]:
+        """What runs each partition where the step has a pool of threads."""
+        choice = self._pool_choice
+        if choice is None:
+            choice = self._pool_choice = PoolChoice(self.states)
+        return choice.choose()
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.executor import ExecutorState, drive
 from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, initialize
+from tfnb.common_runtime.kernel_stats import PoolChoice
 from tfnb.common_runtime.lowering.emit import run_acyclic
 from tfnb.common_runtime.placer import Placer
 from tfnb.common_runtime.run_state import CallFrame
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device import Device
     from tfnb.common_runtime.direct_session import DirectSession
     from tfnb.common_runtime.run_state import RunState
+    from tfnb.common_runtime.thread_pool import ThreadPool
     from tfnb.core.op_kernel import type_of_done
     from tfnb.graph.function_library import FunctionLibraryDefinition
     from tfnb.graph.graph import Graph, Node
@@ -47,6 +49,15 @@ class InstantiatedFunction:
     executors: list[ImmutableExecutorState]
     num_args: int
     num_retvals: int
+    _pool_choice: PoolChoice | None = None
+
+    def states(self, pool: ThreadPool | None) -> Sequence[ImmutableExecutorState]:
+        """What runs each partition, with a pool of threads or without."""
+        if pool is None:
+            return self.executors
+        if self._pool_choice is None:
+            self._pool_choice = PoolChoice(self.executors)
+        return self._pool_choice.choose()
 
 
 class FunctionLibraryRuntime:
@@ -251,7 +262,7 @@ class FunctionLibraryRuntime:
 
 
 def _run(function: InstantiatedFunction, run_state: RunState, step: StepContext) -> None:
-    executors = function.executors
+    executors = function.states(run_state.pool)
     if len(executors) == 1 and executors[0].schedule is not None:
         run_acyclic(executors[0], run_state, step, 0)
         return

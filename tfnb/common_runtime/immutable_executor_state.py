@@ -23,7 +23,9 @@ from tfnb.graph.control_flow import build_control_flow_info
 
 if TYPE_CHECKING:
     from tfnb.common_runtime.device import Device
+    from tfnb.common_runtime.kernel_stats import KernelStats
     from tfnb.common_runtime.lowering.emit import LoweredStep
+    from tfnb.core.dtypes import DType
     from tfnb.core.op_kernel import OpKernel
     from tfnb.graph.graph import Graph, Node
 
@@ -39,6 +41,7 @@ MERGE: Final = 5  # the output is the live input, and its position
 ARG: Final = 6  # the output is an argument of the call frame
 RETVAL: Final = 7  # the input becomes a result of the call frame
 NOTHING: Final = 8  # no outputs, nothing to do
+POOL: Final = 9  # PURE_ONE, PURE or CONTEXT, perhaps on a thread of a pool; see kernel_stats.py
 
 # Where a node's outputs go.
 SAME_ITERATION: Final = 0
@@ -92,16 +95,19 @@ class NodeItem:
         "id",
         "input_start",
         "input_stop",
+        "input_types",
         "is_constant_enter",
         "is_control_trigger",
         "is_enter",
         "is_merge",
         "is_transfer",
         "kernel",
+        "may_give_nothing",
         "name",
         "num_inputs",
         "num_outputs",
         "op",
+        "output_types",
         "parallel_iterations",
         "pending_id",
     )
@@ -122,17 +128,20 @@ class NodeItem:
         self.is_merge = False
         self.is_control_trigger = False
         self.is_transfer = False
+        self.may_give_nothing = False  # an output may be dead although the node ran
         self.argument_index = -1
         self.num_inputs = 0
         self.num_outputs = 0
+        self.input_types: Sequence[DType] = ()
+        self.output_types: Sequence[DType] = ()
         self.input_start = 0
         self.input_stop = 0
         self.pending_id = 0
         # (output, destination, absolute input slot) and destinations of control edges
         self.data_edges: tuple[tuple[int, NodeItem, int], ...] = ()
         self.control_edges: tuple[NodeItem, ...] = ()
-        # (input, may be uninitialized, deliver the value instead of the cell)
-        self.dereference: tuple[tuple[int, bool, bool], ...] = ()
+        # (input, may be uninitialized, deliver the value instead of the cell, the value's dtype)
+        self.dereference: tuple[tuple[int, bool, bool, DType], ...] = ()
 
     def __repr__(self) -> str:
         return f"<NodeItem {self.id} {self.name!r} ({self.op})>"
@@ -166,6 +175,8 @@ class ImmutableExecutorState:
         waits, else None. Such a partition runs without counts, frames and dead bits.
       num_runs: how often the schedule ran unwatched, until it was lowered.
       lowered: the schedule as one function, once it was worth writing.
+      kernel_stats: what its kernels cost, where this is the variant that runs with a pool.
+      is_checked: a step went through, and every kernel gave what its op declares.
     """
 
     device: Device
@@ -178,6 +189,8 @@ class ImmutableExecutorState:
     num_values: int = 0
     num_runs: int = 0
     lowered: LoweredStep | None = None
+    kernel_stats: KernelStats | None = None
+    is_checked: bool = False
 
     @property
     def root_frame(self) -> FrameInfo:
@@ -232,6 +245,8 @@ def _place_in_frame(
     item.frame = frame
     item.num_inputs = node.num_inputs
     item.num_outputs = node.num_outputs
+    item.input_types = node.input_types
+    item.output_types = node.output_types
     item.input_start = frame.total_inputs
     item.input_stop = frame.total_inputs + node.num_inputs
     frame.total_inputs += node.num_inputs
@@ -282,6 +297,7 @@ def _describe(
     item.is_merge = node.is_merge
     item.is_control_trigger = node.is_control_trigger
     item.is_transfer = node.is_send or node.is_recv
+    item.may_give_nothing = node.is_switch or node.is_recv
     if item.is_enter:
         item.destination = INTO_CHILD
     elif node.is_exit:
@@ -327,14 +343,17 @@ def _connect(item: NodeItem, node: Node, items: dict[int, NodeItem]) -> None:
     allows = node.op_definition is not None and node.op_def.allows_uninitialized_input
     dereference = []
     for edge in node.in_edges:
-        if edge.is_control or not edge.src.output_types[edge.src_output].is_ref_dtype:
+        if edge.is_control:
             continue
-        wants_cell = node.input_types[edge.dst_input].is_ref_dtype
+        wanted = node.input_types[edge.dst_input]
+        wants_cell = wanted.is_ref_dtype
+        if not edge.src.output_types[edge.src_output].is_ref_dtype and not wants_cell:
+            continue
         if item.action == RETVAL:
             continue  # read when the step ends, so that the fetch sees the step's own assignments
         if wants_cell and allows:
             continue
-        dereference.append((edge.dst_input, allows, not wants_cell))
+        dereference.append((edge.dst_input, allows, not wants_cell, wanted.base_dtype))
     item.dereference = tuple(dereference)
 
 

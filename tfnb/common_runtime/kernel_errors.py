@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import errors
+from tfnb.core import dtypes, errors
 from tfnb.core.errors import OpError
+from tfnb.core.resource_mgr import RefCell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.common_runtime.immutable_executor_state import NodeItem
 
+# Values of these types are any Python objects.
+_OPAQUE = (dtypes.resource, dtypes.variant)
 # NumPy's ValueErrors for sizes that no machine has: memory ran out before it was asked for.
 _BEYOND_ADDRESSES = ("array is too big", "Maximum allowed ")
 
@@ -64,3 +68,40 @@ def missing_output(node_name: str, found: int, wanted: int) -> OpError:
     return errors.internal(
         f"The kernel of node '{node_name}' gave {found} outputs, its op has {wanted}."
     )
+
+
+def check_outputs(partition: int, item: NodeItem, outputs: Sequence[Any]) -> None:
+    """Refuses a kernel's answer that is not what its op declares.
+
+    Asked in the first step of a partition only: what a kernel gives is decided by its node, so that
+    looking at every answer would cost much and find little.
+
+    Raises:
+      InternalError: an output that somebody uses is missing, or one is of another dtype.
+    """
+    error = _wrong_output(item, outputs)
+    if error is not None:
+        device = "" if item.kernel is None else item.kernel.device.name
+        raise annotate(error, item.name, item.op, device, ())
+
+
+def _wrong_output(item: NodeItem, outputs: Sequence[Any]) -> OpError | None:
+    if not item.may_give_nothing:
+        for output, _, _ in item.data_edges:
+            if outputs[output] is None:
+                return missing_output(item.name, output, item.num_outputs)
+    for position, (value, declared) in enumerate(zip(outputs, item.output_types)):
+        if value is None or declared in _OPAQUE:
+            continue
+        if isinstance(value, RefCell):
+            found: Any = value.dtype._as_ref
+            wanted: Any = declared
+        else:
+            found = getattr(value, "dtype", type(value))
+            wanted = declared if declared.is_ref_dtype else declared.numpy_dtype
+        if found != wanted:
+            return errors.internal(
+                f"Output {position} of type {getattr(found, 'name', found)} does not match "
+                f"declared output type {declared.name} for node {{{{node {item.name}}}}}"
+            )
+    return None

@@ -65,11 +65,14 @@ class PartialRuns:
             executors = session.create_executors(*key, is_partial_run=True)
             with self._lock:
                 executors = self._signatures.setdefault(key, executors)
-        run_state = RunState(None, session.step_events.hooks)
+        pool = session.default_pool
+        run_state = RunState(None, session.step_events.hooks, pool=pool)
         step = session.step_context(run_state)
         states = [
-            ExecutorState(item.executor, run_state, step, index)
-            for index, item in enumerate(executors.items)
+            ExecutorState(state, run_state, step, index)
+            for index, state in enumerate(
+                executors.states if pool is None else executors.states_for_pool()
+            )
         ]
         handle = f"{';'.join(feeds)}->{';'.join(fetches)}/{';'.join(targets)}/{next(self._numbers)}"
         hooks = run_state.hooks

@@ -1,7 +1,8 @@
 """One step while it runs: its error, its inbox, its way out.
 
 ``RunState`` belongs to one step.  The thread that called ``run`` drives all partitions of the step
-in turn; other threads (a queue that got an element, a timer, ``close``) never touch a partition.
+in turn; other threads (a queue that got an element, a pool, a timer, ``close``) never touch a
+partition.
 They leave a message in ``inbox`` and set ``wake``, or set ``stop``.
 """
 
@@ -20,6 +21,8 @@ from tfnb.core.step_events import IDLE_HOOKS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.common_runtime.kernel_stats import PooledKernel
+    from tfnb.common_runtime.thread_pool import ThreadPool
     from tfnb.core.step_events import StepHooks
 
 # Step ids are unique in the process, so that per-step resources of two sessions never meet.
@@ -44,9 +47,12 @@ class RunState:
     Attributes:
       stop: the error that the step is to end with, set by whoever wants it to end; read between
         nodes.
-      inbox: (executor, tagged node, outputs or exception) from asynchronous kernels.
-      waiting: who has not answered, by id: (executor, tagged node, inputs); likewise.
-      num_waiting: asynchronous kernels that have not answered; touched by the driving thread only.
+      inbox: (executor, tagged node, outputs or exception) from asynchronous kernels and from the
+        threads of the pool.
+      waiting: who has not answered, by id: (executor, tagged node, inputs, the work of a pool's
+        thread or None); likewise.
+      num_waiting: kernels elsewhere that have not answered; touched by the driving thread only.
+      pool: the threads that expensive kernels of this step run on; None: the driving thread.
     """
 
     __slots__ = (
@@ -59,6 +65,7 @@ class RunState:
         "hooks",
         "inbox",
         "num_waiting",
+        "pool",
         "record_outputs",
         "step_id",
         "stop",
@@ -73,6 +80,7 @@ class RunState:
         *,
         needs_wake: bool = True,
         rendezvous: Rendezvous | None = None,
+        pool: ThreadPool | None = None,
     ) -> None:
         self.step_id = next(_step_ids)
         self.call_frame = call_frame
@@ -81,7 +89,8 @@ class RunState:
         self.inbox: deque[tuple[Any, Any, Any]] = deque()
         self.wake = threading.Event() if needs_wake else _NEVER
         self.num_waiting = 0
-        self.waiting: dict[int, tuple[Any, Any, Any]] = {}
+        self.waiting: dict[int, tuple[Any, Any, Any, PooledKernel | None]] = {}
+        self.pool = pool
         self._cancellation_manager: CancellationManager | None = None
         self._rendezvous = rendezvous
         self._step_container: ResourceMgr | None = None
@@ -135,7 +144,7 @@ class RunState:
 
         It ends when the step is asked to end.  Leave it with :meth:`leave`.
         """
-        child = RunState(call_frame, IDLE_HOOKS)
+        child = RunState(call_frame, IDLE_HOOKS, pool=self.pool)
         child.step_id = self.step_id
         child.depth = self.depth + 1
         child._step_container = self.step_container

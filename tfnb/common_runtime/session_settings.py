@@ -1,9 +1,4 @@
-"""What a session's configuration asks for, checked before the session exists or a step runs.
-
-The calling thread drives a step, so thread pools are names to be checked and nothing more: an index
-out of range or a global pool declared twice with different sizes is the same error as in
-TensorFlow.
-"""
+"""What a session's configuration asks for, checked before the session exists or a step runs."""
 
 from __future__ import annotations
 
@@ -19,37 +14,7 @@ if TYPE_CHECKING:
 EXECUTOR_TYPES = ("DEFAULT", "SINGLE_THREADED_EXECUTOR")
 
 _lock = threading.Lock()
-_global_pools: dict[str, int] = {}  # guarded by _lock
 _live_metadata: set[tuple[str, int]] = set()  # guarded by _lock
-
-
-def declare_thread_pools(config: config_pb2.ConfigProto) -> None:
-    """Makes the named global pools of a configuration known.
-
-    Raises:
-      InvalidArgumentError: a pool of that name exists with another number of threads.
-    """
-    with _lock:
-        for pool in config.session_inter_op_thread_pool:
-            if not pool.global_name:
-                continue
-            known = _global_pools.setdefault(pool.global_name, pool.num_threads)
-            if known != pool.num_threads:
-                raise errors.invalid_argument(
-                    f"The global thread pool '{pool.global_name}' was configured previously with "
-                    f"num_threads={known}; cannot re-configure with "
-                    f"num_threads={pool.num_threads}"
-                )
-
-
-def check_thread_pool(config: config_pb2.ConfigProto, index: int) -> None:
-    """Checks ``RunOptions.inter_op_thread_pool``: -1 (the caller's thread) or a pool's position.
-
-    Raises:
-      InvalidArgumentError: there is no such pool.
-    """
-    if not -1 <= index < max(1, len(config.session_inter_op_thread_pool)):
-        raise errors.invalid_argument(f"Invalid inter_op_thread_pool: {index}")
 
 
 def claim_metadata(config: config_pb2.ConfigProto) -> tuple[str, int] | None:

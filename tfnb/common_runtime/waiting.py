@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.executor import ExecutorState
     from tfnb.common_runtime.immutable_executor_state import NodeItem
+    from tfnb.common_runtime.kernel_stats import PooledKernel
     from tfnb.common_runtime.propagator_state import FrameState, IterationState
     from tfnb.common_runtime.run_state import RunState
 
@@ -25,22 +26,39 @@ def explain_waiting(run_state: RunState) -> str:
     rows = list(run_state.waiting.values())
     if not rows:
         return ""
-    lines = [_describe(executor, tagged[0], tagged[1], args) for executor, tagged, args in rows]
-    for executor in dict.fromkeys(executor for executor, _, _ in rows):
+    lines = [
+        _in_pool(tagged[0], tagged[1], work)
+        if work is not None
+        else _describe(executor, tagged[0], tagged[1], args)
+        for executor, tagged, args, work in rows
+    ]
+    for executor in dict.fromkeys(row[0] for row in rows):
         lines += _held_back(executor.propagator.root)
     if len(lines) > _MOST_LINES:
         more = len(lines) - _MOST_LINES + 1
         lines = [*lines[: _MOST_LINES - 1], f"... and {more} more"]
-    return "Nothing can run:\n" + "\n".join(f"  {line}" for line in lines)
+    runs = any(work is not None and work.is_taken for *_, work in rows)
+    header = "Not done yet:" if runs else "Nothing can run:"
+    return f"{header}\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def _describe(
     executor: ExecutorState, item: NodeItem, iteration: IterationState, args: Sequence[Any]
 ) -> str:
-    text = f"'{item.name}' ({item.op}) waits for {_cause(executor, item, args)}"
-    if iteration.frame.parent is not None:
-        text += f", in iteration {iteration.number} of frame '{iteration.frame.info.name}'"
-    return text
+    return f"'{item.name}' ({item.op}) waits for {_cause(executor, item, args)}{_where(iteration)}"
+
+
+def _in_pool(item: NodeItem, iteration: IterationState, work: PooledKernel) -> str:
+    verb = "runs on" if work.is_taken else "waits for"
+    return (
+        f"'{item.name}' ({item.op}) {verb} a thread of pool '{work.pool_name}'{_where(iteration)}"
+    )
+
+
+def _where(iteration: IterationState) -> str:
+    if iteration.frame.parent is None:
+        return ""
+    return f", in iteration {iteration.number} of frame '{iteration.frame.info.name}'"
 
 
 def _cause(executor: ExecutorState, item: NodeItem, args: Sequence[Any]) -> str:

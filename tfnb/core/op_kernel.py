@@ -252,7 +252,7 @@ def create_kernel(
       NotFoundError: the op has no kernel for this type of device (TensorFlow's text).
       InvalidArgumentError: an attribute that the kernel needs is missing.
     """
-    function = definition.kernels.get(device.device_type)
+    function = definition.kernel_for(device.device_type, attrs)
     if function is None:
         raise errors.not_found(no_kernel_message(definition, node_name, device.device_type))
     code: CodeType = function.__code__

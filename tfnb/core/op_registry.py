@@ -19,7 +19,7 @@ only read afterwards.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tfnb.core import errors
@@ -42,6 +42,8 @@ class OpDefinition:
       gradient_function: ``fn(operation, *grads)`` or None.
       is_differentiable: False where the op was marked as having no gradient.
       host_memory: names of inputs and outputs that stay in host memory on other devices than CPU.
+      is_expensive: True or False where the op knows whether a thread of its own pays for its
+        kernel; None: the runtime measures.
     """
 
     __slots__ = (
@@ -51,6 +53,7 @@ class OpDefinition:
         "_kernels",
         "_op_def",
         "_signature",
+        "_special_kernels",
         "_specs",
         "builder_cache",
         "constant_value_function",
@@ -58,6 +61,7 @@ class OpDefinition:
         "gradient_function",
         "host_memory",
         "is_differentiable",
+        "is_expensive",
         "is_stateful",
         "name",
         "shape_function",
@@ -72,6 +76,7 @@ class OpDefinition:
         shape: Callable[..., Any] | None,
         host_memory: tuple[str, ...],
         flags: dict[str, Any],
+        expensive: bool | None = None,
     ) -> None:
         self.name = name
         self.__name__ = python_name(name)
@@ -81,6 +86,7 @@ class OpDefinition:
         self._flags = flags
         self._op_def: OpDef | None = None
         self._kernels: dict[str, type_of_kernel] = {}
+        self._special_kernels: list[tuple[tuple[str, ...], dict[str, Any], type_of_kernel]] = []
         self.function: type_of_kernel | None = None
         self.shape_function = shape
         self.gradient_function: Callable[..., Any] | None = None
@@ -88,6 +94,7 @@ class OpDefinition:
         self.is_differentiable = True
         self.is_stateful: bool = bool(flags.get("stateful"))
         self.host_memory = frozenset(host_memory)
+        self.is_expensive = expensive
         self.builder_cache: Any = None
 
     @property
@@ -109,10 +116,17 @@ class OpDefinition:
     # -- decorators used below an op
     # -----------------------------------------------------------------
 
-    def kernel(self, *device_types: str) -> Callable[[type_of_kernel], OpDefinition]:
-        """Registers another kernel for the given device types."""
+    def kernel(self, *device_types: str, **attrs: Any) -> Callable[[type_of_kernel], OpDefinition]:
+        """Registers another kernel for the given device types.
+
+        With attributes (``T=dtypes.string``) it serves the nodes that have these values, on devices
+        where the op has a kernel anyway.
+        """
 
         def register(function: type_of_kernel) -> OpDefinition:
+            if attrs:
+                self._special_kernels.append((device_types, attrs, function))
+                return self
             for device_type in device_types:
                 self._kernels[device_type] = function
             return self
@@ -147,6 +161,13 @@ class OpDefinition:
         """Device type -> kernel function."""
         return self._kernels
 
+    def kernel_for(self, device_type: str, attrs: Mapping[str, Any]) -> type_of_kernel | None:
+        """The kernel function of a node with these attributes, or None."""
+        for device_types, wanted, function in self._special_kernels:
+            if device_type in device_types and all(attrs.get(k) == v for k, v in wanted.items()):
+                return function
+        return self.kernels.get(device_type)
+
     def has_kernel(self, device_type: str) -> bool:
         """Whether the op can run on a device of this type."""
         return device_type in self._kernels
@@ -168,6 +189,7 @@ def register_op(
     host_memory: Iterable[str] = (),
     devices: Iterable[str] = ("CPU", "GPU"),
     deprecated: tuple[int, str] | None = None,
+    expensive: bool | None = None,
 ) -> Callable[[type_of_kernel | None], OpDefinition]:
     """Declares an op; the decorated function is its kernel (``None``: an op without a kernel).
 
@@ -183,6 +205,9 @@ def register_op(
       host_memory: inputs and outputs that live in host memory on any device.
       devices: device types that the function serves.
       deprecated: GraphDef version since which the op must not be used, and why.
+      expensive: True for kernels whose cost nobody can know or that wait for the world (Python
+        functions, files): with a pool of threads they never run in the calling thread. False for
+        kernels that are never worth a thread; None: measured.
 
     Raises:
       ValueError: another op with this name was registered before.
@@ -195,7 +220,13 @@ def register_op(
         "deprecated": deprecated,
     }
     definition = OpDefinition(
-        name, signature, specs, shape=shape, host_memory=tuple(host_memory), flags=flags
+        name,
+        signature,
+        specs,
+        shape=shape,
+        host_memory=tuple(host_memory),
+        flags=flags,
+        expensive=expensive,
     )
     if name in _REGISTRY:
         raise ValueError(f"Op {name!r} is registered twice")
@@ -211,6 +242,11 @@ def register_op(
         return definition
 
     return decorate
+
+
+def deregister_op(name: str) -> None:
+    """Forgets an op; for ops that are there for a while only, none by that name is no error."""
+    _REGISTRY.pop(name, None)
 
 
 def find(name: str) -> OpDefinition | None:

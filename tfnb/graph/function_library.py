@@ -41,6 +41,7 @@ class FunctionDefinition(OpDefinition):
             shape=None,
             host_memory=(),
             flags={"stateful": signature.is_stateful},
+            expensive=False,  # its body has kernels of its own
         )
         self._op_def = signature
         self.function_def = function_def

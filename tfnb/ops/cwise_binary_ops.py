@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfnb.core import errors
+import numpy as np
+
+from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
@@ -59,6 +61,15 @@ def add_op(xp: Any, x: Any, y: Any) -> Any:
     """X + y; strings are joined."""
     try:
         return x + y
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@add_op.kernel("CPU", T=dtypes.string)
+def _(xp: Any, x: Any, y: Any) -> Any:
+    try:
+        # NumPy gives the bare element where the sum has no dimensions.
+        return np.asarray(x + y, dtype=object)
     except ValueError:
         raise incompatible_shapes(x, y) from None
 

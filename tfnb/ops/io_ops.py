@@ -98,6 +98,7 @@ def _restore_shape(c: InferenceContext) -> list[TensorShape]:
     stateful=True,
     shape=_save_shape,
     devices=("CPU",),
+    expensive=True,
 )
 def save_v2(
     ctx: OpKernelContext,
@@ -137,6 +138,7 @@ def save_v2(
     stateful=True,
     shape=_restore_shape,
     devices=("CPU",),
+    expensive=True,
 )
 def restore_v2(
     ctx: OpKernelContext,
@@ -182,6 +184,7 @@ def _restore_one(reader: BundleReader, name: str, spec: str, dtype: Any) -> Any:
     stateful=True,
     shape=no_outputs,
     devices=("CPU",),
+    expensive=True,
 )
 def merge_v2_checkpoints(
     ctx: OpKernelContext,
@@ -249,6 +252,7 @@ def _write_shape(c: InferenceContext) -> list[TensorShape]:
     "filename: string -> contents: string",
     shape=unchanged_shape,
     devices=("CPU",),
+    expensive=True,
 )
 def read_file(xp: Any, filename: Any) -> Any:
     """The bytes of a file."""
@@ -261,6 +265,7 @@ def read_file(xp: Any, filename: Any) -> Any:
     stateful=True,
     shape=_write_shape,
     devices=("CPU",),
+    expensive=True,
 )
 def write_file(ctx: OpKernelContext, filename: Any, contents: Any) -> None:
     """Writes a file; makes its folder where there is none."""
@@ -272,6 +277,7 @@ def write_file(ctx: OpKernelContext, filename: Any, contents: Any) -> None:
     "pattern: string -> filenames: string",
     shape=lambda c: TensorShape([None]),
     devices=("CPU",),
+    expensive=True,
 )
 def matching_files(xp: Any, pattern: Any) -> Any:
     """The files that match one or several patterns, sorted."""

@@ -126,6 +126,7 @@ def _as_op_error(error: Exception) -> errors.OpError:
     "Tout: list(type) >= 0",
     stateful=True,
     devices=("CPU",),
+    expensive=True,
 )
 def py_func_op(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tuple[Any, ...]:
     """Calls the Python function behind ``token`` on the inputs, once per step."""
@@ -139,6 +140,7 @@ def py_func_op(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tup
     "Tin: list(type) >= 0",
     "Tout: list(type) >= 0",
     devices=("CPU",),
+    expensive=True,
 )
 def py_func_stateless(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tuple[Any, ...]:
     """Like PyFunc, for functions that give the same for the same."""

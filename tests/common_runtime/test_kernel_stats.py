@@ -1,0 +1,208 @@
+"""Which kernels go to a pool, and that a step with a pool means the same as one without."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.common_runtime.graph_builder import GraphBuilder, run_executor
+from tests.common_runtime.native_ops import registered
+from tfnb.common_runtime.kernel_stats import EXPENSIVE_NS, PoolChoice, with_pool
+from tfnb.common_runtime.thread_pool import ThreadPool
+from tfnb.core import dtypes, errors
+
+INT = dtypes.int32
+
+
+@pytest.fixture(scope="module")
+def pool():
+    """Three threads for the tests of this file."""
+    made = ThreadPool("test", 3)
+    yield made
+    made.close()
+    assert made.join(30)
+
+
+def sum_of_two():
+    """X + y, and its item in the variant that runs with a pool."""
+    builder = GraphBuilder()
+    x, y = builder.arg("x"), builder.arg("y")
+    builder.fetch(builder.node("sum", "Add", x, y, T=INT))
+    pooled = with_pool(builder.executor())
+    return pooled, next(item for item in pooled.items if item.name == "sum")
+
+
+def test_a_kernel_is_expensive_until_it_was_measured():
+    """Then the running average decides."""
+    pooled, item = sum_of_two()
+    stats = pooled.kernel_stats
+    assert stats.is_expensive(item)
+    assert stats.estimate_ns(item) is None
+    stats.update(item, 10)
+    assert not stats.is_expensive(item)
+    assert stats.estimate_ns(item) == 10
+    for _ in range(8):
+        stats.update(item, 4 * EXPENSIVE_NS)
+    assert stats.is_expensive(item)
+
+
+def test_an_op_may_say_what_its_kernel_costs():
+    """Always a thread of its own, or never."""
+    for says in (True, False):
+        with registered("TestSays", "x: int32 -> y: int32", lambda xp, x: x, expensive=says):
+            builder = GraphBuilder()
+            builder.fetch(builder.node("says", "TestSays", builder.arg("x")))
+            pooled = with_pool(builder.executor())
+            if not says:
+                assert pooled is None
+                continue
+            item = next(item for item in pooled.items if item.name == "says")
+            pooled.kernel_stats.update(item, 1)
+            assert pooled.kernel_stats.is_expensive(item)
+
+
+def test_what_touches_a_resource_stays_with_the_driving_thread():
+    """As do transfers and the nodes of control flow."""
+    with (
+        registered("TestHandle", "-> h: resource", lambda xp: None),
+        registered("TestUse", "h: resource ->", lambda xp, h: None),
+        registered("TestRef", "r: Ref(int32) -> y: int32", lambda xp, r: r.value),
+    ):
+        builder = GraphBuilder()
+        builder.node("use", "TestUse", builder.node("handle", "TestHandle"))
+        builder.node("ref", "TestRef", builder.arg("cell", dtypes.int32_ref))
+        start, limit, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
+        builder.counting_loop(start, limit, one)
+        pooled = with_pool(builder.executor())
+        plain = builder.executor()
+    differing = [a.name for a, b in zip(pooled.items, plain.items) if a.action != b.action]
+    assert sorted(differing) == ["loop/add", "loop/less"]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["Add", "Sub", "Mul", "Maximum", "FloorDiv"]),
+            st.integers(0, 40),
+            st.integers(0, 40),
+        ),
+        min_size=1,
+        max_size=40,
+    ),
+    st.integers(-5, 5),
+    st.integers(1, 5),
+)
+def test_random_graphs_give_the_same_with_and_without_a_pool(pool, ops, x, y):
+    """A random DAG of integer ops, a zero divisor among them."""
+    builder = GraphBuilder()
+    nodes = [builder.arg("x"), builder.arg("y")]
+    for position, (op, a, b) in enumerate(ops):
+        inputs = nodes[a % len(nodes)], nodes[b % len(nodes)]
+        nodes.append(builder.node(f"n{position}", op, *inputs, T=INT))
+    for one in nodes[2:]:
+        builder.fetch(one)
+    immutable = builder.executor()
+    answers = []
+    for used in (None, pool):
+        try:
+            answers.append(run_executor(immutable, (x, y), builder.num_retvals, pool=used))
+        except errors.OpError as error:
+            answers.append((type(error), error.message))
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("parallel", [1, 3])
+def test_loops_count_with_a_pool(pool, parallel):
+    """Frames are touched by the driving thread alone, whoever computes."""
+    builder = GraphBuilder()
+    start, limit, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
+    outer = builder.counting_loop(start, limit, one, "first", parallel)
+    builder.fetch(builder.counting_loop(start, outer, one, "second", parallel))
+    assert run_executor(builder.executor(), (0, 20, 1), 1, pool=pool) == [20]
+
+
+def test_a_long_chain_and_a_wide_fan_do_not_recurse(pool):
+    """Every node of them goes to the pool the first time."""
+    builder = GraphBuilder()
+    x = builder.arg("x")
+    last = x
+    for position in range(3000):
+        last = builder.node(f"chain{position}", "Add", last, x, T=INT)
+    fan = [builder.node(f"fan{position}", "Add", last, x, T=INT) for position in range(1000)]
+    for one in fan:
+        builder.fetch(one)
+    assert run_executor(builder.executor(), (1,), 1000, pool=pool) == [3002] * 1000
+
+
+def test_kernels_of_one_step_run_at_the_same_time(pool):
+    """Two nodes that wait for each other, which one thread could never run."""
+    barrier = threading.Barrier(2)
+
+    def meet(xp, x):
+        barrier.wait(30)
+        return x
+
+    with registered("TestMeet", "x: int32 -> y: int32", meet):
+        builder = GraphBuilder()
+        x = builder.arg("x")
+        for name in ("a", "b"):
+            builder.fetch(builder.node(name, "TestMeet", x))
+        assert run_executor(builder.executor(), (7,), 2, pool=pool) == [7, 7]
+
+
+def test_answers_are_taken_while_cheap_nodes_go_round(pool):
+    """A loop that ends only when a node behind a pooled one has run."""
+    flag = threading.Event()
+
+    def slow(xp, x):
+        return x
+
+    def tell(xp, x):
+        flag.set()
+        return x
+
+    with (
+        registered("TestSlow", "x: int32 -> y: int32", slow, expensive=True),
+        registered("TestTell", "x: int32 -> y: int32", tell, expensive=False),
+        registered("TestAsk", "x: int32 -> y: bool", lambda xp, x: np.bool_(not flag.is_set())),
+    ):
+        builder = GraphBuilder()
+        x = builder.arg("x")
+        builder.fetch(builder.node("tell", "TestTell", builder.node("slow", "TestSlow", x)))
+        enter = builder.node(
+            "enter", "Enter", x, T=INT, frame_name=b"f", parallel_iterations=1, is_constant=False
+        )
+        merge = builder.node("merge", "Merge", enter, None, T=INT, N=2)
+        cond = builder.node("cond", "LoopCond", builder.node("ask", "TestAsk", merge))
+        switch = builder.node("switch", "Switch", merge, cond, T=INT)
+        builder.connect(builder.node("next", "NextIteration", (switch, 1), T=INT), merge, 1)
+        builder.fetch(builder.node("exit", "Exit", (switch, 0), T=INT))
+        assert run_executor(builder.executor(), (5,), 2, pool=pool) == [5, 5]
+
+
+def test_a_signature_without_work_for_a_pool_runs_without_it():
+    """And is looked at again from time to time."""
+    builder = GraphBuilder()
+    x = builder.arg("x")
+    builder.fetch(builder.node("sum", "Add", x, x, T=INT))
+    plain = [builder.executor()]
+    choice = PoolChoice(plain)
+    (first,) = choice.choose()
+    assert first.kernel_stats is not None
+    chosen = [choice.choose() is plain for _ in range(64)]
+    assert chosen.count(False) == 2
+    first.kernel_stats.has_work = True
+    assert choice.choose() is not plain
+
+
+def test_a_partition_of_nothing_to_compute_has_no_variant():
+    """Arguments and results only."""
+    builder = GraphBuilder()
+    builder.fetch(builder.arg("x"))
+    plain = [builder.executor()]
+    assert with_pool(plain[0]) is None
+    assert PoolChoice(plain).choose() is plain

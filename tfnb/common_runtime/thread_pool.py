@@ -1,0 +1,208 @@
+"""Inter-op pools: threads that expensive kernels run on, where a configuration declares them.
+
+By default there is none: the thread that called ``run`` runs every kernel (see
+``docs/architecture.md``).  A configuration declares pools in one of TensorFlow's ways, the first
+that applies:
+
+* ``session_inter_op_thread_pool``: one pool an entry.  A pool with a ``global_name`` belongs to the
+  process, is shared by all sessions that name it and lives on; one without belongs to the session.
+* ``use_per_session_threads``: one pool of the session's own.
+* ``inter_op_parallelism_threads`` above 1: the one pool of the process; the first session to ask
+  decides its size.
+
+A pool starts its threads with its first work.  They hold nothing but the queue they take work from,
+so that a session which is forgotten without ``close`` takes its pools along.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfnb.core import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.proto import config_pb2
+
+    type_of_queue = SimpleQueue[Callable[[], None] | None]
+
+
+class ThreadPool:
+    """A fixed number of threads that take work in the order it came; thread safe."""
+
+    def __init__(self, name: str, num_threads: int) -> None:
+        self.name = name
+        self.num_threads = num_threads
+        self._lock = threading.Lock()
+        self._work: type_of_queue = SimpleQueue()
+        self._threads: list[threading.Thread] = []  # guarded by self._lock
+        self._is_closed = False  # guarded by self._lock
+        self._end_threads = weakref.finalize(self, _end_threads, self._work, num_threads)
+        self._end_threads.atexit = False
+
+    def schedule(self, work: Callable[[], None]) -> None:
+        """Has one of the threads call ``work``, which must not raise.
+
+        Raises:
+          CancelledError: the pool was closed.
+        """
+        if len(self._threads) < self.num_threads:
+            self._start()
+        with self._lock:
+            if self._is_closed:
+                raise errors.cancelled(f"Thread pool '{self.name}' has been closed.")
+            self._work.put(work)
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._threads or self._is_closed:
+                return
+            # Daemons, so that a kernel that never ends does not keep the interpreter from ending.
+            self._threads = [
+                threading.Thread(
+                    target=_serve, args=(self._work,), name=f"{self.name}_{index}", daemon=True
+                )
+                for index in range(self.num_threads)
+            ]
+            for thread in self._threads:
+                thread.start()
+
+    def close(self) -> None:
+        """Lets the threads end once what was scheduled is done; does not wait for them."""
+        with self._lock:
+            self._is_closed = True
+        self._end_threads()
+
+    def join(self, timeout_s: float) -> bool:
+        """Waits until the threads of a closed pool have ended; False if they did not in time."""
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(timeout_s)
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def __repr__(self) -> str:
+        return f"<ThreadPool {self.name} of {self.num_threads}>"
+
+
+def _serve(queue: type_of_queue) -> None:
+    """What a thread of a pool does until it is told to end."""
+    with np.errstate(all="ignore"):
+        while (work := queue.get()) is not None:
+            work()
+            # Nothing of a step may live on in a thread that waits for the next one.
+            del work
+
+
+def _end_threads(queue: type_of_queue, num_threads: int) -> None:
+    for _ in range(num_threads):
+        queue.put(None)
+
+
+_lock = threading.Lock()
+_global_pools: dict[str, tuple[int, ThreadPool]] = {}  # guarded by _lock
+_process_pool: ThreadPool | None = None  # guarded by _lock
+
+
+class InterOpThreadPools:
+    """The pools that the steps of one session may run on.
+
+    Attributes:
+      default: the pool of a step that chooses none; None: the calling thread.
+    """
+
+    def __init__(self, config: config_pb2.ConfigProto) -> None:
+        """Makes or finds the pools that ``config`` declares.
+
+        Raises:
+          InvalidArgumentError: a number of threads is negative, or a global pool exists with
+            another one.
+        """
+        self._owned: list[ThreadPool] = []
+        self._pools: list[ThreadPool | None] = []
+        for position, declared in enumerate(config.session_inter_op_thread_pool):
+            if declared.num_threads < 0:
+                raise errors.invalid_argument(
+                    f"session_inter_op_thread_pool {position} has num_threads="
+                    f"{declared.num_threads}; it must be positive, or 0 for the default."
+                )
+            num_threads = declared.num_threads or default_num_threads(config)
+            if declared.global_name:
+                pool = _global_pool(declared.global_name, declared.num_threads, num_threads)
+            else:
+                pool = self._own(f"Compute{position}", num_threads)
+            self._pools.append(pool)
+        if not self._pools:
+            if config.use_per_session_threads:
+                self._pools.append(self._own("Compute", default_num_threads(config)))
+            elif config.inter_op_parallelism_threads > 1:
+                self._pools.append(_pool_of_the_process(config.inter_op_parallelism_threads))
+            else:
+                self._pools.append(None)
+        self.default = self._pools[0]
+
+    def _own(self, name: str, num_threads: int) -> ThreadPool:
+        pool = ThreadPool(name, num_threads)
+        self._owned.append(pool)
+        return pool
+
+    def choose(self, index: int, num_partitions: int = 1) -> ThreadPool | None:
+        """The pool for ``RunOptions.inter_op_thread_pool``; None: the calling thread.
+
+        -1 asks for the calling thread, which is granted to a step on one device only.
+
+        Raises:
+          InvalidArgumentError: there is no such pool.
+        """
+        if not -1 <= index < len(self._pools):
+            raise errors.invalid_argument(
+                f"Invalid inter_op_thread_pool: {index}. This session has {len(self._pools)}: "
+                "-1 is the calling thread, 0 the first of them."
+            )
+        if index == -1:
+            return None if num_partitions == 1 else self.default
+        return self._pools[index]
+
+    def close(self) -> None:
+        """Ends the threads of the session's own pools."""
+        for pool in self._owned:
+            pool.close()
+
+    def join(self, timeout_s: float) -> bool:
+        """Waits until the threads of the session's own pools have ended; False if they did not."""
+        have_ended = [pool.join(timeout_s) for pool in self._owned]
+        return all(have_ended)
+
+
+def default_num_threads(config: config_pb2.ConfigProto) -> int:
+    """How many threads a pool has that names no number: as configured, else one a processor."""
+    if config.inter_op_parallelism_threads > 0:
+        return config.inter_op_parallelism_threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _global_pool(name: str, declared: int, num_threads: int) -> ThreadPool:
+    with _lock:
+        known = _global_pools.get(name)
+        if known is None:
+            known = _global_pools[name] = (declared, ThreadPool(name, num_threads))
+        if known[0] != declared:
+            raise errors.invalid_argument(
+                f"The global thread pool '{name}' was configured previously with "
+                f"num_threads={known[0]}; cannot re-configure with num_threads={declared}"
+            )
+        return known[1]
+
+
+def _pool_of_the_process(num_threads: int) -> ThreadPool:
+    global _process_pool
+    with _lock:
+        if _process_pool is None:
+            _process_pool = ThreadPool("Compute", num_threads)
+        return _process_pool
