@@ -147,9 +147,11 @@ def test_two_devices_that_wait_for_each_other_are_stopped() -> None:
 
 def test_waiting_for_a_thread_of_a_pool_is_stopped() -> None:
     """The kernel there ends by itself; nobody waits for it."""
+    interrupter = Interrupter()
     may_go, ended = threading.Event(), threading.Event()
 
     def blocked() -> float:
+        interrupter.step_started(0, 0, 0)
         assert may_go.wait(30)
         ended.set()
         return 1.0
@@ -157,7 +159,10 @@ def test_waiting_for_a_thread_of_a_pool_is_stopped() -> None:
     config = tf.ConfigProto(use_per_session_threads=True)
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
         waiting = tf.py_func(blocked, [], tf.float64)
-        assert seconds_to_stop(sess, lambda: sess.run(waiting)) < 0.4
+        with pytest.raises(KeyboardInterrupt):
+            sess.run(waiting)
+        assert time.perf_counter() - interrupter.sent_at < 0.4
+        interrupter.join()
         may_go.set()
         assert ended.wait(30)
         assert sess.run(tf.constant(3)) == 3

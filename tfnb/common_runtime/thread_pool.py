@@ -44,7 +44,7 @@ class ThreadPool:
         self._work: type_of_queue = SimpleQueue()
         self._threads: list[threading.Thread] = []  # guarded by self._lock
         self._is_closed = False  # guarded by self._lock
-        self._end_threads = weakref.finalize(self, _end_threads, self._work, num_threads)
+        self._end_threads = weakref.finalize(self, self._work.put, None)
         self._end_threads.atexit = False
 
     def schedule(self, work: Callable[[], None]) -> None:
@@ -62,17 +62,13 @@ class ThreadPool:
 
     def _start(self) -> None:
         with self._lock:
-            if self._threads or self._is_closed:
-                return
-            # Daemons, so that a kernel that never ends does not keep the interpreter from ending.
-            self._threads = [
-                threading.Thread(
-                    target=_serve, args=(self._work,), name=f"{self.name}_{index}", daemon=True
-                )
-                for index in range(self.num_threads)
-            ]
-            for thread in self._threads:
+            while len(self._threads) < self.num_threads and not self._is_closed:
+                name = f"{self.name}_{len(self._threads)}"
+                # A daemon, so that a kernel that never ends does not keep the interpreter alive.
+                thread = threading.Thread(target=_serve, args=(self._work,), name=name, daemon=True)
+                # An interrupt may strike anywhere here; what is on the list has been started.
                 thread.start()
+                self._threads.append(thread)
 
     def close(self) -> None:
         """Lets the threads end once what was scheduled is done; does not wait for them."""
@@ -98,11 +94,7 @@ def _serve(queue: type_of_queue) -> None:
             work()
             # Nothing of a step may live on in a thread that waits for the next one.
             del work
-
-
-def _end_threads(queue: type_of_queue, num_threads: int) -> None:
-    for _ in range(num_threads):
-        queue.put(None)
+    queue.put(None)  # for the next thread
 
 
 _lock = threading.Lock()
