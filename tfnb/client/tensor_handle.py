@@ -96,7 +96,9 @@ class TensorHandle:
         store = _store_of(self._session._session)
         if store is not None:
             value = self.fed_to(self._session._session)
-            return value.copy() if isinstance(value, np.ndarray) else value
+            if not isinstance(value, np.ndarray):
+                return value
+            return value.copy() if value.ndim else value[()]
         from tfnb.ops import session_ops
 
         with self._session.graph.as_default():

@@ -85,6 +85,7 @@ class DirectSession:
         self._state = GraphExecutionState(device_mgr, options.config)
         self._closed = False
         self._finalized = False
+        self._is_static = False  # the graph was created as one that does not grow
         self._metadata_key = session_settings.claim_metadata(options.config)
         self._executors: dict[type_of_signature, ExecutorsAndKeys] = {}
         self._kernels: dict[str, OpKernel] = {}  # stateful ones; guarded by self._lock
@@ -117,6 +118,7 @@ class DirectSession:
             if self._was_created:
                 raise errors.already_exists("A Graph has already been created for this session.")
             self.extend(graph_def)
+            self._is_static = self._config.experimental.optimize_for_static_graph
 
     def extend(self, graph_def: graph_pb2.GraphDef) -> None:
         """Adds nodes to the graph; steps in flight and cached executors are not disturbed.
@@ -127,7 +129,7 @@ class DirectSession:
         self._check_open()
         self._check_not_finalized()
         with self._lock:
-            if self._was_created and self._config.experimental.optimize_for_static_graph:
+            if self._is_static:
                 raise errors.failed_precondition(
                     "Extending the graph is not supported when `optimize_for_static_graph` is true."
                 )
