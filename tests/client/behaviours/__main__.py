@@ -1,0 +1,27 @@
+"""Counts what docs/behaviours.md holds: ``python -m tests.client.behaviours``."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.client.behaviours.all_behaviours import BEHAVIOURS
+from tests.client.test_behaviours_table import rows
+
+
+def main() -> None:
+    """Prints the rows with a test, those TensorFlow was asked about, and the others one by one."""
+    table = rows()
+    without = {row: text for row, text in table.items() if text.strip().startswith("not yet")}
+    asked = {one.row for one in BEHAVIOURS.values()}
+    sys.stdout.write(
+        f"{len(table)} behaviours: {len(table) - len(without)} have a test, "
+        f"{len(without)} have none\n"
+        f"{len(asked)} of them are compared with TensorFlow's own answer, in "
+        f"{len(BEHAVIOURS)} cases\n"
+    )
+    for row, text in without.items():
+        sys.stdout.write(f"{row:4}  {text.strip()}\n")
+
+
+if __name__ == "__main__":
+    main()
