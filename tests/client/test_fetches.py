@@ -6,6 +6,7 @@ import collections
 import dataclasses
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import attr
 import numpy as np
 import pytest
 
@@ -14,8 +15,6 @@ from tfnb.client.conversions import register_session_run_conversion_functions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-attr = pytest.importorskip("attr")
 
 
 class Pair(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import tfnb as tf
 from tfnb.ops.philox import GuardedPhilox, Philox
@@ -176,7 +177,6 @@ def test_seeds_split_and_fold():
 @pytest.mark.slow
 def test_the_gradient_of_a_gamma_sample_by_alpha():
     """Quantiles kept: the derivative is the one of the inverse distribution function."""
-    stats = pytest.importorskip("scipy.stats")
     with tf.Graph().as_default(), tf.Session() as session:
         alpha = tf.constant([0.7, 3.0], tf.float64)
         sample = tf.random_gamma([4], alpha, dtype=tf.float64, seed=5)
