@@ -76,6 +76,24 @@ def test_memory_is_a_counter() -> None:
     assert (event["name"], event["args"], event["ts"]) == ("cpu", {"bytes": 64}, 3)
 
 
+def test_a_counter_follows_what_was_taken_and_given_back() -> None:
+    """Where the records say when; memory that went at the moment other came makes no dent."""
+    stats = recorded(("d", "a = A()", 0, 3), ("d", "b = B(a)", 3, 3))
+    for row, records in zip(stats.dev_stats[0].node_stats, ([(2, 64), (6, -64)], [(6, 32)])):
+        memory = row.memory.add(allocator_name="cpu")
+        for at, size in records:
+            memory.allocation_records.add(alloc_micros=at, alloc_bytes=size)
+    counters = [e for e in events_of(stats, show_memory=True) if e["ph"] == "C"]
+    assert [(e["ts"], e["args"]["bytes"]) for e in counters] == [(2, 64), (6, 96), (6, 32)]
+
+
+def test_an_arrow_follows_a_tensor_to_another_device() -> None:
+    """There its name is that of the node that received it: the sender's with a number."""
+    stats = recorded(("d", "scope/a = A()", 0, 3), ("e", "b = B(scope/a/_12)", 5, 1))
+    ends = [e for e in events_of(stats) if e.get("cat") == "DataFlow"]
+    assert [(e["ph"], e["pid"], e["ts"]) for e in ends] == [("s", 0, 3), ("t", 1, 5)]
+
+
 def test_unknown_times_are_refused() -> None:
     """The message lists what there is."""
     with pytest.raises(ValueError, match="schedule, all, gpu"):
@@ -93,3 +111,36 @@ def test_a_real_run_gives_a_trace() -> None:
     events = events_of(metadata.step_stats)
     ran = [e["args"]["name"] for e in events if e["ph"] == "X"]
     assert ran.index("squared") < ran.index("y")
+
+
+def test_the_trace_of_two_devices_is_what_viewers_accept() -> None:
+    """Every event has what its kind needs, arrows have both ends, counters never fall below 0."""
+    config = tf.ConfigProto(device_count={"CPU": 2})
+    with tf.Graph().as_default(), tf.Session(config=config) as sess:
+        x = tf.placeholder(tf.float32, [40, 40], name="x")
+        y = tf.matmul(x, x, name="y")
+        with tf.device("/cpu:1"):
+            z = tf.exp(y, name="z")
+        total = tf.reduce_sum(z, name="total")
+        metadata = tf.RunMetadata()
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        sess.run(total, {x: [[0.0] * 40] * 40}, options=options, run_metadata=metadata)
+    events = events_of(metadata.step_stats, show_memory=True)
+    needs = {"M": (), "X": ("ts", "dur", "tid"), "s": ("ts", "tid", "id"), "t": ("ts", "tid", "id"),
+             "C": ("ts",)}  # fmt: skip
+    pids = {e["pid"] for e in events if e["name"] == "process_name"}
+    for event in events:
+        assert event["pid"] in pids
+        for key in needs[event["ph"]]:
+            assert isinstance(event[key], int | float)
+            assert event[key] >= 0
+    starts = {e["id"]: e for e in events if e["ph"] == "s"}
+    ends = {e["id"]: e for e in events if e["ph"] == "t"}
+    assert starts.keys() == ends.keys()
+    assert all(starts[i]["ts"] <= ends[i]["ts"] for i in starts)
+    # Both crossings between the devices are drawn.
+    assert {(starts[i]["pid"], ends[i]["pid"]) for i in starts} == {(0, 1), (1, 0)}
+    counters = [e for e in events if e["ph"] == "C"]
+    assert {e["pid"] for e in counters} == {0, 1}
+    assert all(e["args"]["bytes"] >= 0 for e in counters)
+    assert max(e["args"]["bytes"] for e in counters) >= 6400

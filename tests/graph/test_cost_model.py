@@ -5,7 +5,11 @@ from __future__ import annotations
 import tfnb.ops.control_flow_ops  # noqa: F401 - registers NoOp
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.graph.cost_model import CostModel
+from tfnb.graph.cost_model import (
+    CostModel,
+    computation_time_estimate,
+    copy_time_estimate,
+)
 from tfnb.graph.graph import Graph
 
 
@@ -52,3 +56,17 @@ def test_nodes_rarer_than_half_the_median_are_left_out():
     model.suppress_infrequent()
     assert [model.size_estimate(node, 0) for node in nodes] == [100, 100, 0]
     assert [model.time_estimate(node) for node in nodes] == [10, 10, 1]
+
+
+def test_a_copy_takes_its_bytes_by_the_rate_and_the_latency():
+    """32 MB at 8 Gbit/s and 10 ms: 42 ms; ten times as fast a line, a hundred times as fast."""
+    assert copy_time_estimate(32_000_000, 10.0, 8.0) == 42_000
+    assert copy_time_estimate(32_000_000, 10.0, 80.0) == 13_200
+    assert copy_time_estimate(32_000_000, 10.0, 800.0) == 10_320
+    assert copy_time_estimate(0, 2.5, 8.0) == 2_500
+
+
+def test_a_microsecond_holds_a_thousand_operations():
+    """Less than a thousand take no whole microsecond."""
+    assert computation_time_estimate(32_000_000) == 32_000
+    assert computation_time_estimate(999) == 0

@@ -10,12 +10,13 @@ Corresponds to TensorFlow's ``client/timeline.py``.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
     from tfnb.proto.step_stats_pb2 import NodeExecStats, StepStats
 
@@ -164,7 +165,7 @@ def _arrows(spans: list[_Span]) -> Iterator[Event]:
     number = 0
     for span in spans:
         for name in span.inputs:
-            sources = by_node.get(name.lstrip("^").partition(":")[0], [])
+            sources = by_node.get(_producer(name, by_node), [])
             ended = [source for source in sources if source.end_us <= span.start_us]
             source = max(ended, key=lambda s: s.end_us, default=None)
             if source is None or (source.process, source.lane) == (span.process, span.lane):
@@ -182,20 +183,50 @@ def _arrows(spans: list[_Span]) -> Iterator[Event]:
             number += 1
 
 
+def _producer(name: str, nodes: Container[str]) -> str:
+    """The node that computed an input; a tensor from another device comes as ``node/_12``."""
+    node = name.lstrip("^").partition(":")[0]
+    if node not in nodes:
+        sender, separator, _ = node.rpartition("/_")
+        if separator:
+            return sender
+    return node
+
+
 def _memory_events(process: int, node_stats: Iterable[NodeExecStats]) -> Iterator[Event]:
-    """A counter per allocator: bytes in use after each node that allocated there."""
-    records = [
-        (_absolute(stats, stats.all_end_rel_nanos, stats.all_end_rel_micros), memory)
-        for stats in node_stats
-        for memory in stats.memory
-    ]
-    for at, memory in sorted(records, key=lambda record: record[0]):
-        yield {
-            "name": memory.allocator_name or "allocated",
-            "cat": "Memory",
-            "ph": "C",
-            "pid": process,
-            "tid": 0,
-            "ts": at,
-            "args": {"bytes": memory.allocator_bytes_in_use or memory.live_bytes},
-        }
+    """A counter per allocator: bytes in use, whenever they change.
+
+    Where a record does not say when it took and gave back memory, what was in use after the node
+    counts.
+    """
+    changes: dict[str, list[tuple[float, int]]] = {}
+    totals: dict[str, list[tuple[float, int]]] = {}
+    for stats in node_stats:
+        for memory in stats.memory:
+            name = memory.allocator_name or "allocated"
+            if memory.allocation_records:
+                changes.setdefault(name, []).extend(
+                    (float(record.alloc_micros), record.alloc_bytes)
+                    for record in memory.allocation_records
+                )
+            else:
+                after = _absolute(stats, stats.all_end_rel_nanos, stats.all_end_rel_micros)
+                in_use = memory.allocator_bytes_in_use or memory.live_bytes
+                totals.setdefault(name, []).append((after, in_use))
+    for name, found in changes.items():
+        # At one moment what is taken counts first, so that no total falls below zero.
+        found.sort(key=lambda change: (change[0], -change[1]))
+        moments = [at for at, _ in found]
+        sums = itertools.accumulate(size for _, size in found)
+        totals.setdefault(name, []).extend(zip(moments, sums))
+    for name, points in totals.items():
+        for at, in_use in sorted(points, key=lambda point: point[0]):
+            yield {
+                "name": name,
+                "cat": "Memory",
+                "ph": "C",
+                "pid": process,
+                "tid": 0,
+                "ts": at,
+                "args": {"bytes": in_use},
+            }

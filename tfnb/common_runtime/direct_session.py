@@ -49,7 +49,7 @@ from tfnb.common_runtime.partial_run import PartialRuns
 from tfnb.common_runtime.run_state import CallFrame, RunState
 from tfnb.common_runtime.session_state import SessionState
 from tfnb.common_runtime.session_views import partitioned_view, placed_view
-from tfnb.common_runtime.step_stats_collector import RunRecorder
+from tfnb.common_runtime.step_stats_collector import RunRecorder, add_allocations
 from tfnb.common_runtime.thread_pool import InterOpThreadPools
 from tfnb.core import errors
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
@@ -245,7 +245,7 @@ class DirectSession:
                     "RunOptions.output_partition_graphs() is not supported when "
                     "disable_output_partition_graphs is true."
                 )
-            if run_metadata is not None:
+            if run_metadata is not None or run_options.report_tensor_allocations_upon_oom:
                 recorder = RunRecorder(
                     executors,
                     run_options,
@@ -270,6 +270,9 @@ class DirectSession:
         try:
             with np.errstate(all="ignore"):
                 self.run_step(executors, run_state)
+        except errors.ResourceExhaustedError as error:
+            add_allocations(error, None if recorder is None else recorder.collector)
+            raise
         finally:
             self._active.discard(run_state)
             run_state.close()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _OPAQUE = (dtypes.resource, dtypes.variant)
 # NumPy's ValueErrors for sizes that no machine has: memory ran out before it was asked for.
 _BEYOND_ADDRESSES = ("array is too big", "Maximum allowed ")
+# Element types whose names in TensorFlow's messages are C's.
+_TYPE_NAMES = {"float16": "half", "float32": "float", "float64": "double"}
 
 
 def annotate(
@@ -30,19 +32,19 @@ def annotate(
     if not isinstance(error, OpError):
         if not isinstance(error, Exception):
             return error
-        error = _as_op_error(error, inputs)
+        error = _as_op_error(error, device, inputs)
     if error.node_name is None:
         error.node_name = node_name
         error.add_note(f"while executing node '{node_name}' (op {op}) on {device}")
     return error
 
 
-def _as_op_error(error: Exception, inputs: Sequence[Any]) -> OpError:
+def _as_op_error(error: Exception, device: str, inputs: Sequence[Any]) -> OpError:
     forms = ", ".join(_form(value) for value in inputs)
     text = f"{type(error).__name__}: {error} (inputs: {forms or 'none'})"
     found: OpError
     if isinstance(error, MemoryError) or str(error).startswith(_BEYOND_ADDRESSES):
-        found = errors.resource_exhausted(f"OOM when allocating a tensor: {text}")
+        found = errors.resource_exhausted(f"{_out_of_memory(error, device)}: {text}")
     elif isinstance(error, ValueError | TypeError | IndexError | OverflowError):
         found = errors.invalid_argument(text)
     elif isinstance(error, NotImplementedError):
@@ -51,6 +53,19 @@ def _as_op_error(error: Exception, inputs: Sequence[Any]) -> OpError:
         found = errors.internal(text)
     found.__cause__ = error
     return found
+
+
+def _out_of_memory(error: Exception, device: str) -> str:
+    """TensorFlow's sentence; with the tensor's form where NumPy tells it."""
+    shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
+    if shape is None or dtype is None:
+        return f"OOM when allocating a tensor on {device} by allocator cpu"
+    sizes = ",".join(str(size) for size in shape)
+    name = _TYPE_NAMES.get(dtype.name, dtype.name)
+    return (
+        f"OOM when allocating tensor with shape[{sizes}] and type {name} on {device} "
+        "by allocator cpu"
+    )
 
 
 def _form(value: Any) -> str:

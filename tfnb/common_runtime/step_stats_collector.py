@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tfnb.common_runtime.allocation_tracker import AllocationTracker, TemporaryMemory
+from tfnb.common_runtime.immutable_executor_state import ARG, MERGE, PASS
 from tfnb.core.resource_mgr import RefCell
 from tfnb.core.step_events import StepEvents, StepHooks, StepObserver
 from tfnb.core.tensor_proto import shape_to_proto
@@ -23,58 +24,146 @@ from tfnb.proto import config_pb2
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.common_runtime.allocation_tracker import Buffer
     from tfnb.common_runtime.cost_model_manager import CostModelManager
     from tfnb.common_runtime.executors_and_keys import Executors
     from tfnb.common_runtime.immutable_executor_state import NodeItem
-    from tfnb.graph.graph import Graph, Node
+    from tfnb.core import errors
+    from tfnb.graph.graph import Node
     from tfnb.proto import step_stats_pb2
+
+_MEGABYTE = 1 << 20
+_HINT = "Hint: If you want to see a list of allocated tensors when OOM happens"
+_USAGE = "Current usage from device"
 
 type_of_run = tuple[int, int, int, int]  # partition, node, frame, iteration
 
+# Ops that hand out what was there before: nothing is allocated.
+_HANDING_ON = frozenset(
+    ["_ReadVariablesOp", "_SwitchN", "GetSessionTensor", "ReadVariableOp", "RefSwitch", "Switch"]
+)
 
-@dataclass(slots=True, frozen=True)
-class OutputRecord:
-    """The form of one tensor that came out of a node; ``num_bytes`` is -1 where it has no size."""
+
+class OutputRecord(NamedTuple):
+    """The form of one tensor that came out of a node.
+
+    ``num_bytes`` is -1 where a value has no size; ``allocated_bytes`` is 0 where the memory is the
+    caller's.
+    """
 
     output: int
     shape: tuple[int, ...]
     num_bytes: int
+    allocated_bytes: int
     allocation_id: int
+    allocator: str
+
+
+class RunRecord(NamedTuple):
+    """One execution of one node; moments in nanoseconds of ``perf_counter``, sizes in bytes.
+
+    ``made`` are the buffers that it allocated, ``in_use`` what the step's buffers then took on each
+    allocator of the device.
+    """
+
+    partition: int
+    node_id: int
+    start_ns: int
+    end_ns: int
+    outputs: tuple[OutputRecord, ...] = ()
+    made: tuple[Buffer, ...] = ()
+    in_use: tuple[tuple[str, int], ...] = ()
+    temporary_bytes: int = 0
+    persistent_bytes: int = 0
+    persistent_ids: tuple[int, ...] = ()
+
+
+_NO_MEMORY = RunRecord(0, 0, 0, 0)
 
 
 class StepStatsCollector(StepObserver):
-    """Start and end of every live node of one step, in nanoseconds of ``perf_counter``."""
+    """Start and end of every live node of one step, what came out of it and what it allocated.
 
-    def __init__(self) -> None:
+    Args:
+      device_names: the device of each partition.
+      measures_kernels: whether to measure what kernels allocate inside; slow.
+    """
+
+    def __init__(self, device_names: Sequence[str] = (), *, measures_kernels: bool = False) -> None:
+        self._device_names = device_names
         self._started: dict[type_of_run, int] = {}
-        self.records: list[tuple[int, int, int, int, tuple[OutputRecord, ...]]] = []
-        self._outputs: dict[tuple[int, int], tuple[OutputRecord, ...]] = {}
+        self.records: list[RunRecord] = []
+        self._memory: dict[tuple[int, int], RunRecord] = {}
         # To turn the clock's readings into time since the epoch.
         self.epoch_ns = time.time_ns() - time.perf_counter_ns()
-        self._alive: list[Any] = []  # so that no id is given twice in a step
+        self.tracker = AllocationTracker()
+        self._temporary = TemporaryMemory() if measures_kernels else None
 
     def record_outputs(self, partition: int, item: NodeItem, outputs: Sequence[Any]) -> None:
-        """Notes the forms of a node's outputs; called just before ``node_done``."""
-        self._outputs[partition, item.id] = tuple(
-            record
-            for position, value in enumerate(outputs)
-            if (record := self._form(position, value)) is not None
+        """Notes the outputs of a node and their memory; called just before ``node_done``."""
+        forms: list[OutputRecord] = []
+        made: list[Buffer] = []
+        persistent: list[Buffer] = []
+        device = self._device_names[partition] if self._device_names else ""
+        for position, value in enumerate(outputs):
+            is_cell = isinstance(value, RefCell)
+            if is_cell:
+                value = value.value
+            shape = getattr(value, "shape", None)
+            if shape is None or (position and item.action == MERGE and not _takes_index(item)):
+                continue
+            if not hasattr(value, "nbytes"):  # a handle
+                forms.append(OutputRecord(position, tuple(shape), -1, 0, 0, "cpu"))
+                continue
+            buffer, is_first = self.tracker.find(value)
+            num_bytes = allocated = value.nbytes
+            if item.action == ARG:
+                allocated = 0 if is_first else allocated
+            elif item.op == "Const" or (is_cell and not item.num_inputs):
+                persistent.append(buffer)
+            elif (
+                is_first
+                and not is_cell
+                and item.action not in (PASS, MERGE)
+                and item.op not in _HANDING_ON
+            ):
+                self.tracker.made(buffer, device, item.name)
+                made.append(buffer)
+            forms.append(
+                OutputRecord(
+                    position,
+                    tuple(shape),
+                    num_bytes,
+                    allocated,
+                    buffer.allocation_id,
+                    buffer.allocator,
+                )
+            )
+        temporary = 0
+        if self._temporary is not None:
+            kept = sum(buffer.num_bytes for buffer in made)
+            temporary = self._temporary.end((partition, item.id), kept)
+        allocators = {buffer.allocator for buffer in made}
+        self._memory[partition, item.id] = RunRecord(
+            partition,
+            item.id,
+            0,
+            0,
+            tuple(forms),
+            tuple(made),
+            tuple((name, self.tracker.bytes_in_use(device, name)) for name in sorted(allocators)),
+            temporary,
+            sum(buffer.num_bytes for buffer in persistent),
+            tuple(buffer.allocation_id for buffer in persistent),
         )
-
-    def _form(self, position: int, value: Any) -> OutputRecord | None:
-        if isinstance(value, RefCell):
-            value = value.value
-        shape, num_bytes = getattr(value, "shape", None), getattr(value, "nbytes", -1)
-        if shape is None:
-            return None
-        self._alive.append(value)
-        return OutputRecord(position, tuple(shape), num_bytes, id(value))
 
     def node_started(
         self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
         """A node's kernel is about to run."""
         self._started[partition, node_id, frame_id, iteration] = t_ns
+        if self._temporary is not None:
+            self._temporary.begin((partition, node_id))
 
     def node_done(
         self,
@@ -88,9 +177,35 @@ class StepStatsCollector(StepObserver):
     ) -> None:
         """A node has finished; dead ones leave no record."""
         start = self._started.pop((partition, node_id, frame_id, iteration), t_ns)
-        outputs = self._outputs.pop((partition, node_id), ())
+        memory = self._memory.pop((partition, node_id), _NO_MEMORY)
         if not is_dead:
-            self.records.append((partition, node_id, start, t_ns, outputs))
+            self.records.append(
+                memory._replace(partition=partition, node_id=node_id, start_ns=start, end_ns=t_ns)
+            )
+
+    def finish(self) -> None:
+        """The step is over: stops measuring and lets go of what it held."""
+        if self._temporary is not None:
+            self._temporary.close()
+        self.tracker.finish()
+
+
+def _takes_index(merge: NodeItem) -> bool:
+    """Whether anybody asks a Merge which of its inputs was live."""
+    return any(output == 1 for output, _, _ in merge.data_edges)
+
+
+def add_allocations(error: errors.OpError, collector: StepStatsCollector | None) -> None:
+    """Tells a step that ran out of memory who holds it, or how to learn that."""
+    if "OOM" not in error.message or _HINT in error.message or _USAGE in error.message:
+        return
+    if collector is None:
+        error.message += (
+            f"\n{_HINT}, add report_tensor_allocations_upon_oom to RunOptions for current "
+            "allocation info."
+        )
+    else:
+        error.message += f"\n{collector.tracker.report()}"
 
 
 class RunRecorder:
@@ -106,21 +221,23 @@ class RunRecorder:
         cost_models: CostModelManager | None = None,
     ) -> None:
         self._executors = executors
-        self._options = run_options or config_pb2.RunOptions()
+        self._options = options = run_options or config_pb2.RunOptions()
         self._metadata = run_metadata
         self._cost_models = cost_models
-        traces = run_metadata is not None and (
-            self._options.trace_level != config_pb2.RunOptions.NO_TRACE
-        )
-        self._traces = traces
-        self.collector = StepStatsCollector() if traces or cost_models is not None else None
+        traces = run_metadata is not None and options.trace_level != options.NO_TRACE
+        self.collector: StepStatsCollector | None = None
+        if traces or cost_models is not None or options.report_tensor_allocations_upon_oom:
+            self.collector = StepStatsCollector(
+                [item.executor.device.name for item in executors.items],
+                measures_kernels=traces and options.trace_level == options.FULL_TRACE,
+            )
         self._events = StepEvents()
         if run_metadata is None:
             return
         run_metadata.Clear()
         if session_metadata is not None:
             run_metadata.session_metadata.CopyFrom(session_metadata)
-        if self._options.output_partition_graphs:
+        if options.output_partition_graphs:
             for item in executors.items:
                 run_metadata.partition_graphs.append(graph_to_graph_def(item.graph))
 
@@ -137,117 +254,122 @@ class RunRecorder:
         collector = self.collector
         if collector is None:
             return
-        if self._traces and self._metadata is not None:
-            _Trace(self._executors, collector, self._options).write(self._metadata.step_stats)
+        collector.finish()
+        metadata = config_pb2.RunMetadata() if self._metadata is None else self._metadata
+        if self._metadata is not None or self._cost_models is not None:
+            _Trace(self._executors, collector).write(metadata.step_stats)
         if self._cost_models is not None:
-            self._measure(collector, self._cost_models)
-
-    def _measure(self, collector: StepStatsCollector, cost_models: CostModelManager) -> None:
-        graphs = [item.graph for item in self._executors.items]
-        with cost_models.lock:
-            for partition, node_id, start, end, outputs in collector.records:
-                graph = graphs[partition]
-                model = cost_models.find_or_create(graph)
-                node = _node(graph, self._executors, partition, node_id)
-                model.record_execution(node, max(0, end - start) // 1000)
-                for record in outputs:
-                    model.record_output(
-                        node,
-                        record.output,
-                        max(0, record.num_bytes),
-                        TensorShape(list(record.shape)),
-                        node.output_types[record.output].base_dtype,
-                        record.allocation_id,
-                    )
-            for graph in graphs:
-                cost_models.find_or_create(graph).update_times += 1
-        if self._metadata is not None:
-            for graph in graphs:
-                cost_models.add_to_cost_graph_def(graph, self._metadata.cost_graph)
-
-
-def _node(graph: Graph, executors: Executors, partition: int, node_id: int) -> Node:
-    node = graph.find_node(executors.items[partition].executor.items[node_id].name)
-    assert node is not None
-    return node
+            graphs = {item.executor.device.name: item.graph for item in self._executors.items}
+            self._cost_models.build(metadata.step_stats, graphs)
+            for graph in graphs.values():
+                self._cost_models.add_to_cost_graph_def(graph, metadata.cost_graph)
 
 
 class _Trace:
     """Turns a collector's records into StepStats."""
 
-    def __init__(
-        self,
-        executors: Executors,
-        collector: StepStatsCollector,
-        options: config_pb2.RunOptions,
-    ) -> None:
+    def __init__(self, executors: Executors, collector: StepStatsCollector) -> None:
         self._executors = executors
         self._collector = collector
-        self._is_full = options.trace_level >= config_pb2.RunOptions.SOFTWARE_TRACE
         self._thread = threading.get_ident() & 0xFFFFFFFF
 
     def write(self, stats: step_stats_pb2.StepStats) -> None:
         """Writes one dev_stats for each device that ran something."""
         devices: dict[int, step_stats_pb2.DeviceStepStats] = {}
-        for partition, node_id, start, end, outputs in self._collector.records:
-            item = self._executors.items[partition].executor.items[node_id]
-            device = devices.get(partition)
+        for run in self._collector.records:
+            partition = self._executors.items[run.partition]
+            item = partition.executor.items[run.node_id]
+            device = devices.get(run.partition)
             if device is None:
-                device = devices[partition] = stats.dev_stats.add()
-                device.device = self._executors.items[partition].executor.device.name
+                device = devices[run.partition] = stats.dev_stats.add()
+                device.device = partition.executor.device.name
                 device.thread_names[self._thread] = threading.current_thread().name
-                self._write_times(
-                    device.node_stats.add(), "_SOURCE", "_SOURCE = NoOp()", start, start
+                source = device.node_stats.add(
+                    node_name="_SOURCE", timeline_label="_SOURCE = NoOp()"
                 )
+                self._write_times(source, run.start_ns, run.start_ns)
             if item.is_transfer:
                 continue
-            record = device.node_stats.add()
-            node = _node(
-                self._executors.items[partition].graph, self._executors, partition, node_id
-            )
-            inputs = ", ".join(edge.src.name for edge in node.in_edges if edge.src.is_op)
-            self._write_times(record, item.name, f"{item.name} = {item.op}({inputs})", start, end)
-            if self._is_full:
-                self._write_outputs(record, node, outputs)
+            node = partition.graph.find_node(item.name)
+            assert node is not None
+            record = device.node_stats.add(node_name=item.name)
+            self._write_times(record, run.start_ns, run.end_ns)
+            _write_outputs(record, node, run.outputs)
+            self._write_memory(record, run)
+            record.timeline_label = f"{_memory_label(record)}{_label(node)}"
 
-    def _write_times(
-        self,
-        record: step_stats_pb2.NodeExecStats,
-        name: str,
-        label: str,
-        start: int,
-        end: int,
-    ) -> None:
+    def _write_times(self, record: step_stats_pb2.NodeExecStats, start: int, end: int) -> None:
         first, length = start + self._collector.epoch_ns, max(0, end - start)
-        record.node_name, record.timeline_label = name, label
         record.thread_id = self._thread
         record.scheduled_nanos = record.all_start_nanos = first
         record.scheduled_micros = record.all_start_micros = first // 1000
         record.op_end_rel_nanos = record.all_end_rel_nanos = length
         record.op_end_rel_micros = record.all_end_rel_micros = length // 1000
+        record.memory_stats.SetInParent()
 
-    def _write_outputs(
-        self,
-        record: step_stats_pb2.NodeExecStats,
-        node: Node,
-        outputs: Sequence[OutputRecord],
+    def _write_memory(self, record: step_stats_pb2.NodeExecStats, run: RunRecord) -> None:
+        """What the node allocated, by allocator; temporary memory lies where the node computes."""
+        for allocator, in_use in run.in_use:
+            made = [buffer for buffer in run.made if buffer.allocator == allocator]
+            live = sum(buffer.num_bytes for buffer in made)
+            memory = record.memory.add(allocator_name=allocator, allocator_bytes_in_use=in_use)
+            memory.live_bytes = memory.total_bytes = memory.peak_bytes = live
+            for buffer in made:
+                self._write_allocation(memory, buffer.allocated_ns, buffer.num_bytes)
+            for buffer in sorted(made, key=lambda buffer: buffer.freed_ns):
+                if buffer.freed_ns:
+                    self._write_allocation(memory, buffer.freed_ns, -buffer.num_bytes)
+        if run.temporary_bytes:
+            memory = record.memory[0] if record.memory else record.memory.add(allocator_name="cpu")
+            memory.total_bytes += run.temporary_bytes
+            memory.peak_bytes += run.temporary_bytes
+            record.memory_stats.temp_memory_size = run.temporary_bytes
+        record.memory_stats.persistent_memory_size = run.persistent_bytes
+        record.memory_stats.persistent_tensor_alloc_ids.extend(run.persistent_ids)
+
+    def _write_allocation(
+        self, memory: step_stats_pb2.AllocatorMemoryUsed, t_ns: int, num_bytes: int
     ) -> None:
-        total = 0
-        for found in outputs:
-            output = record.output.add()
-            output.slot = found.output
-            tensor = output.tensor_description
-            tensor.dtype = node.output_types[found.output].as_datatype_enum  # type: ignore[assignment]
-            tensor.shape.CopyFrom(shape_to_proto(TensorShape(list(found.shape))))
-            allocation = tensor.allocation_description
-            allocation.allocator_name = "cpu"
-            allocation.allocation_id = found.allocation_id
-            allocation.requested_bytes = allocation.allocated_bytes = max(0, found.num_bytes)
-            total += max(0, found.num_bytes)
-        if total:
-            memory = record.memory.add()
-            memory.allocator_name = "cpu"
-            memory.total_bytes = memory.peak_bytes = memory.live_bytes = total
+        memory.allocation_records.add(
+            alloc_micros=(t_ns + self._collector.epoch_ns) // 1000, alloc_bytes=num_bytes
+        )
+
+
+def _write_outputs(
+    record: step_stats_pb2.NodeExecStats, node: Node, outputs: Sequence[OutputRecord]
+) -> None:
+    for found in outputs:
+        output = record.output.add(slot=found.output)
+        tensor = output.tensor_description
+        tensor.dtype = node.output_types[found.output].base_dtype.as_datatype_enum  # type: ignore[assignment]
+        tensor.shape.CopyFrom(shape_to_proto(TensorShape(list(found.shape))))
+        allocation = tensor.allocation_description
+        allocation.allocator_name = found.allocator
+        allocation.allocation_id = found.allocation_id
+        allocation.requested_bytes = max(0, found.num_bytes)
+        allocation.allocated_bytes = found.allocated_bytes
+
+
+def _label(node: Node) -> str:
+    """The node and what it was computed from, like ``y = MatMul(x, w)``."""
+    edges = sorted(
+        (edge for edge in node.in_edges if not edge.is_control), key=lambda edge: edge.dst_input
+    )
+    inputs = ", ".join(
+        edge.src.name if edge.src_output == 0 else f"{edge.src.name}:{edge.src_output}"
+        for edge in edges
+    )
+    return f"{node.name} = {node.op}({inputs})"
+
+
+def _memory_label(record: step_stats_pb2.NodeExecStats) -> str:
+    """What stands before the label of a node that allocated a tenth of a megabyte or more."""
+    return "".join(
+        f"[{memory.allocator_name} {memory.total_bytes / _MEGABYTE:.1f}MB "
+        f"{memory.peak_bytes / _MEGABYTE:.1f}MB] "
+        for memory in record.memory
+        if memory.total_bytes >= 0.1 * _MEGABYTE
+    )
 
 
 def _forwarding(name: str) -> object:

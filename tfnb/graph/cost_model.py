@@ -44,6 +44,8 @@ class NodeCost:
     count: int = 0
     total_time_us: int = 0
     max_execution_time_us: int = 0
+    temporary_bytes: int = 0
+    persistent_bytes: int = 0
     outputs: dict[int, OutputCost] = field(default_factory=dict)
 
 
@@ -87,6 +89,11 @@ class CostModel:
             found.dtype = dtype
             found.allocation_id = allocation_id
 
+    def record_memory(self, node: Node, temporary_bytes: int, persistent_bytes: int) -> None:
+        """Notes what a node's last run took besides its outputs, and what it keeps."""
+        cost = self.cost(node)
+        cost.temporary_bytes, cost.persistent_bytes = temporary_bytes, persistent_bytes
+
     def suppress_infrequent(self) -> None:
         """From now on, estimates leave out nodes that ran less than half as often as the median."""
         counts = [cost.count for cost in self._nodes.values() if cost.count > 0]
@@ -103,6 +110,16 @@ class CostModel:
         """The longest run of a node, in microseconds."""
         found = self._nodes.get(node.name)
         return 0 if found is None else found.max_execution_time_us
+
+    def temporary_memory_size(self, node: Node) -> int:
+        """The bytes that a node's last run took and gave back."""
+        found = self._nodes.get(node.name)
+        return 0 if found is None else found.temporary_bytes
+
+    def persistent_memory_size(self, node: Node) -> int:
+        """The bytes that a node keeps from one step to the next."""
+        found = self._nodes.get(node.name)
+        return 0 if found is None else found.persistent_bytes
 
     def max_memory_size(self, node: Node, output: int) -> int:
         """The bytes of the largest tensor of an output, -1 if none was recorded."""

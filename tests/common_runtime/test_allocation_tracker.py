@@ -1,0 +1,150 @@
+"""Which buffer is whose, and when it went."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+
+from tfnb.common_runtime.allocation_tracker import (
+    AllocationTracker,
+    TemporaryMemory,
+    allocator_name,
+    human_readable_bytes,
+)
+
+DEVICE = "/device:CPU:0"
+
+
+def make(tracker, node, num_bytes):
+    """An array of so many bytes that a node allocated."""
+    value = np.ones(num_bytes, np.int8)
+    buffer, is_first = tracker.find(value)
+    assert is_first
+    tracker.made(buffer, DEVICE, node)
+    return value
+
+
+def test_views_share_the_allocation_of_their_owner():
+    """A slice of a reshaped array is the same memory; a copy is not."""
+    tracker, value = AllocationTracker(), np.zeros(12)
+    buffer, _ = tracker.find(value)
+    view = value.reshape(3, 4)[1:]
+    assert tracker.find(view) == (buffer, False)
+    other, is_first = tracker.find(value.copy())
+    assert is_first
+    assert other.allocation_id != buffer.allocation_id
+
+
+def test_a_buffer_keeps_its_id_in_later_steps():
+    """While it lives; the next buffer, even at the same address, has another."""
+    value = np.zeros(12)
+    first, _ = AllocationTracker().find(value)
+    second, _ = AllocationTracker().find(value)
+    assert first.allocation_id == second.allocation_id
+    del value
+    third, _ = AllocationTracker().find(np.zeros(12))
+    assert third.allocation_id > second.allocation_id
+
+
+def test_watching_keeps_nothing_alive():
+    """A buffer is freed when the step lets go of it, and the count falls."""
+    tracker = AllocationTracker()
+    first, second = make(tracker, "a", 100), make(tracker, "b", 50)
+    assert tracker.bytes_in_use(DEVICE, "cpu") == 150
+    del first
+    assert tracker.bytes_in_use(DEVICE, "cpu") == 50
+    third = make(tracker, "c", 20)
+    assert tracker.bytes_in_use(DEVICE, "cpu") == second.nbytes + third.nbytes
+    assert tracker.peak == {(DEVICE, "cpu"): 150}
+
+
+def test_the_report_lists_the_largest_first():
+    """With sizes as TensorFlow writes them; a node that holds nothing any more is not in it."""
+    tracker = AllocationTracker()
+    kept = [make(tracker, "small", 512), make(tracker, "large", 4 << 20), make(tracker, "b", 2048)]
+    make(tracker, "gone", 1 << 20)
+    assert tracker.report() == (
+        f"\nCurrent usage from device: {DEVICE}, allocator: cpu\n"
+        "  4.00MiB from large\n"
+        "  Remaining 2 nodes with 2.5KiB\n"
+    )
+    del kept
+
+
+def test_a_report_lists_a_hundred_nodes_at_most():
+    """The others are summed up."""
+    tracker = AllocationTracker()
+    kept = [make(tracker, f"n{number}", 1000) for number in range(150)]
+    lines = tracker.report().splitlines()
+    assert len(lines) == 103
+    assert lines[-1] == "  Remaining 50 nodes with 48.8KiB"
+    del kept
+
+
+def test_a_scalar_lives_while_somebody_holds_it():
+    """It takes no weak reference, so it ends with the step at the latest."""
+    tracker = AllocationTracker()
+    kept, gone = np.float32(1.5), np.float32(2.5)
+    buffers = []
+    for value in (kept, gone):
+        buffer, _ = tracker.find(value)
+        tracker.made(buffer, DEVICE, "n")
+        buffers.append(buffer)
+    del value, gone
+    assert [buffer.is_live for buffer in buffers] == [True, False]
+    tracker.finish()
+    assert [buffer.freed_ns > 0 for buffer in buffers] == [False, True]
+    assert kept == 1.5
+
+
+def test_sizes_are_readable():
+    """Bytes without a fraction, KiB with one digit, more with two."""
+    sizes = [0, 1023, 1024, 1536, 1 << 20, 3 << 30, 5 << 40, 1 << 50, 1 << 60]
+    assert [human_readable_bytes(size) for size in sizes] == [
+        "0B", "1023B", "1.0KiB", "1.5KiB", "1.00MiB", "3.00GiB", "5.00TiB", "1.00PiB", "1.00EiB",
+    ]  # fmt: skip
+
+
+def test_host_memory_has_one_allocator():
+    """Arrays and scalars of NumPy."""
+    assert allocator_name(np.zeros(2)) == allocator_name(np.float32(1)) == "cpu"
+
+
+def test_temporary_memory_is_what_was_taken_and_given_back():
+    """A kernel that makes a megabyte on the way to a small result."""
+    measured = TemporaryMemory()
+    try:
+        measured.begin((0, 1))
+        result = np.ones(1 << 20, np.int8)[:10].copy()
+        taken = measured.end((0, 1), result.nbytes)
+    finally:
+        measured.close()
+    assert 1 << 20 <= taken < (1 << 20) + 100_000
+    assert not tracemalloc.is_tracing()
+
+
+def test_what_other_nodes_took_is_not_told_as_a_nodes_own():
+    """A node that waited while another began."""
+    measured = TemporaryMemory()
+    try:
+        measured.begin((0, 1))
+        measured.begin((0, 2))
+        np.ones(1 << 20, np.int8)
+        assert measured.end((0, 1), 0) == 0
+    finally:
+        measured.close()
+
+
+def test_the_users_own_trace_of_memory_is_left_alone():
+    """It goes on, and nothing is measured."""
+    tracemalloc.start()
+    try:
+        measured = TemporaryMemory()
+        measured.begin((0, 1))
+        np.ones(1 << 20, np.int8)
+        assert measured.end((0, 1), 0) == 0
+        measured.close()
+        assert tracemalloc.is_tracing()
+    finally:
+        tracemalloc.stop()

@@ -1,0 +1,295 @@
+"""Whose memory is whose: which node of a step made a buffer, how large it is, when it went.
+
+NumPy tells nobody what it allocates, so buffers are learnt of where they come out of nodes. A
+buffer is the array that owns the memory; views of it share its allocation id, which it keeps for
+its life. That it was freed is heard through a weak reference, so watching keeps nothing alive.
+Scalars, which take no weak references, are held until the step ends.
+
+A step's tracker belongs to the thread that drives the step. A weak reference may die in any thread;
+it only lays itself into ``_freed``, which runs no Python code that an interrupt could strike. So a
+buffer counts as freed from the next look at the tracker on.
+
+What a kernel took and gave back while it ran never comes out. ``TemporaryMemory`` measures it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import tracemalloc
+import weakref
+from collections import deque
+from sys import getrefcount
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import array_module
+
+# What the interpreter itself takes for a node; less is not told from it.
+_INTERPRETER_BYTES = 4096
+# At most this many nodes are listed for an allocator, or so many as hold this share of its bytes.
+_MAX_LISTED = 100
+_MAX_LISTED_SHARE = 0.99
+
+# How many buffers' ids are kept before those of dead ones are forgotten.
+_MANY_IDS = 1000
+_many = _MANY_IDS  # guarded by _ids_lock
+
+_new_id = itertools.count(1)
+_ids_lock = threading.Lock()
+# id of the owner -> (weak reference, allocation id); guarded by _ids_lock
+_ids: dict[int, tuple[weakref.ref[Any], int]] = {}
+
+
+class _Reference(weakref.ref[Any]):
+    """A weak reference that knows the buffer it stands for."""
+
+    __slots__ = ("buffer", "key")
+    buffer: Buffer
+    key: int
+
+
+class Buffer:
+    """One piece of memory.
+
+    Attributes:
+      allocation_id: is its own as long as it lives, in all steps.
+      num_bytes: how large it is.
+      allocator: where it lies: ``cpu`` or ``GPU_0_bfc``.
+      device: the name of the device whose node made it; "" if it was there before.
+      node: the name of that node.
+      allocated_ns: when it came out of the node, by ``perf_counter_ns``.
+      freed_ns: when it went, 0 while it is there.
+    """
+
+    __slots__ = (
+        "allocated_ns",
+        "allocation_id",
+        "allocator",
+        "device",
+        "freed_ns",
+        "node",
+        "num_bytes",
+        "reference",
+    )
+
+    def __init__(self, allocation_id: int, num_bytes: int, allocator: str) -> None:
+        self.allocation_id = allocation_id
+        self.num_bytes = num_bytes
+        self.allocator = allocator
+        self.device = ""
+        self.node = ""
+        self.allocated_ns = 0
+        self.freed_ns = 0
+        self.reference: Any = None  # weak, or a scalar itself
+
+    @property
+    def is_live(self) -> bool:
+        """Whether somebody besides the tracker holds it."""
+        if isinstance(self.reference, np.generic):
+            # Held by: this record and getrefcount's argument.
+            return getrefcount(self.reference) > 2
+        return self.freed_ns == 0
+
+
+class AllocationTracker:
+    """The buffers that came out of one step's nodes.
+
+    Attributes:
+      peak: (device, allocator) -> the most bytes that the step's own buffers took at one time.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, Buffer] = {}  # by id of the owner
+        self._made: list[Buffer] = []
+        self._freed: deque[_Reference] = deque()
+        self._in_use: dict[tuple[str, str], int] = {}
+        self.peak: dict[tuple[str, str], int] = {}
+
+    def find(self, value: Any) -> tuple[Buffer, bool]:
+        """The buffer behind a value, and whether this is the first that the step sees of it."""
+        self._settle()
+        owner = _owner(value)
+        key = id(owner)
+        found = self._known.get(key)
+        if found is not None:
+            return found, False
+        if isinstance(owner, np.generic):
+            buffer = Buffer(next(_new_id), owner.nbytes, allocator_name(owner))
+            buffer.reference = owner
+            if not isinstance(owner, np.bool_):  # of these there are two in the process
+                self._known[key] = buffer
+            return buffer, True
+        buffer = Buffer(_allocation_id(owner), owner.nbytes, allocator_name(owner))
+        buffer.reference = reference = _Reference(owner, self._freed.append)
+        reference.buffer, reference.key = buffer, key
+        self._known[key] = buffer
+        return buffer, True
+
+    def made(self, buffer: Buffer, device: str, node: str) -> None:
+        """Notes that a node of a device allocated a buffer."""
+        buffer.device, buffer.node = device, node
+        buffer.allocated_ns = perf_counter_ns()
+        self._made.append(buffer)
+        self._settle()
+        place = (device, buffer.allocator)
+        in_use = self._in_use[place] = self._in_use.get(place, 0) + buffer.num_bytes
+        self.peak[place] = max(self.peak.get(place, 0), in_use)
+
+    def bytes_in_use(self, device: str, allocator: str) -> int:
+        """How many bytes the step's buffers take now."""
+        self._settle()
+        return self._in_use.get((device, allocator), 0)
+
+    def _settle(self) -> None:
+        now = perf_counter_ns()
+        while self._freed:
+            reference = self._freed.popleft()
+            buffer = reference.buffer
+            buffer.freed_ns = now
+            if self._known.get(reference.key) is buffer:
+                del self._known[reference.key]
+            if buffer.device:
+                self._in_use[buffer.device, buffer.allocator] -= buffer.num_bytes
+
+    def finish(self) -> None:
+        """Lets go of scalars; those that nobody else holds end now."""
+        self._settle()
+        now = perf_counter_ns()
+        for buffer in self._made:
+            if isinstance(buffer.reference, np.generic) and not buffer.is_live:
+                buffer.freed_ns = now
+        for buffer in (*self._made, *self._known.values()):
+            buffer.reference = None  # ends the circle of buffer and reference
+        self._known.clear()
+
+    def report(self) -> str:
+        """What is allocated now, by device and allocator, the largest node first.
+
+        A node is listed with all that its outputs hold. The list ends after a hundred nodes, or
+        when it accounts for 99 % of the bytes; a last line sums up the rest.
+        """
+        self._settle()
+        by_place: dict[tuple[str, str], dict[str, int]] = {}
+        for buffer in self._made:
+            if buffer.num_bytes and buffer.is_live:
+                nodes = by_place.setdefault((buffer.device, buffer.allocator), {})
+                nodes[buffer.node] = nodes.get(buffer.node, 0) + buffer.num_bytes
+        return "".join(
+            f"\nCurrent usage from device: {device}, allocator: {allocator}\n{_listed(nodes)}"
+            for (device, allocator), nodes in by_place.items()
+        )
+
+
+def _listed(nodes: dict[str, int]) -> str:
+    total, told, lines = sum(nodes.values()), 0, []
+    for name, size in sorted(nodes.items(), key=lambda item: -item[1]):
+        lines.append(f"  {human_readable_bytes(size)} from {name}\n")
+        told += size
+        if len(lines) >= _MAX_LISTED or told >= total * _MAX_LISTED_SHARE:
+            break
+    if len(lines) < len(nodes):
+        rest = human_readable_bytes(total - told)
+        lines.append(f"  Remaining {len(nodes) - len(lines)} nodes with {rest}\n")
+    return "".join(lines)
+
+
+def human_readable_bytes(num_bytes: int) -> str:
+    """A number of bytes as TensorFlow writes it.
+
+    >>> human_readable_bytes(1000), human_readable_bytes(4000), human_readable_bytes(24_000_000)
+    ('1000B', '3.9KiB', '22.89MiB')
+    """
+    if num_bytes < 1024:
+        return f"{num_bytes}B"
+    size = num_bytes / 1024
+    if size < 1024:
+        return f"{size:.1f}KiB"
+    for unit in "MGTP":
+        size /= 1024
+        if size < 1024:
+            return f"{size:.2f}{unit}iB"
+    return f"{size / 1024:.2f}EiB"
+
+
+def allocator_name(value: Any) -> str:
+    """Where an array lies: in host memory or in a GPU's memory pool."""
+    if array_module.is_device_array(value):
+        return f"GPU_{value.device.id}_bfc"
+    return "cpu"
+
+
+def _owner(value: Any) -> Any:
+    """The array whose memory a value shows."""
+    base = getattr(value, "base", None)
+    while base is not None and isinstance(base, type(value)):
+        value, base = base, base.base
+    return value
+
+
+def _allocation_id(owner: Any) -> int:
+    """The id that a buffer keeps for its life."""
+    global _many
+    key = id(owner)
+    with _ids_lock:
+        found = _ids.get(key)
+        if found is not None and found[0]() is owner:
+            return found[1]
+        if len(_ids) >= _many:
+            for old, (reference, _) in list(_ids.items()):
+                if reference() is None:
+                    del _ids[old]
+            _many = max(_MANY_IDS, 2 * len(_ids))
+        allocation_id = next(_new_id)
+        _ids[key] = (weakref.ref(owner), allocation_id)
+        return allocation_id
+
+
+_measuring = threading.Lock()
+
+
+class TemporaryMemory:
+    """How much memory a kernel took while it ran and gave back; one step of a process at a time.
+
+    ``tracemalloc`` sees every allocation of NumPy and of the interpreter, of all threads. So
+    another thread's work may be counted in, and less than 4 KiB, which the interpreter itself
+    takes, counts as nothing.
+    """
+
+    def __init__(self) -> None:
+        self._before = 0
+        self._node: tuple[int, int] | None = None
+        self._is_on: bool | None = None  # None: not yet asked for
+
+    def begin(self, node: tuple[int, int]) -> None:
+        """A node is about to run."""
+        if self._is_on is None:
+            # Somebody else's trace is left alone.
+            self._is_on = not tracemalloc.is_tracing() and _measuring.acquire(blocking=False)
+            if self._is_on:
+                tracemalloc.start()
+        if self._is_on:
+            self._node = node
+            tracemalloc.reset_peak()
+            self._before, _ = tracemalloc.get_traced_memory()
+
+    def end(self, node: tuple[int, int], kept_bytes: int) -> int:
+        """Bytes that a node took besides the ``kept_bytes`` that came out of it.
+
+        0 where it was not the last to begin: then other nodes ran while it waited.
+        """
+        if not self._is_on or self._node != node:
+            return 0
+        self._node = None
+        _, peak = tracemalloc.get_traced_memory()
+        found = peak - self._before - kept_bytes
+        return found if found >= _INTERPRETER_BYTES else 0
+
+    def close(self) -> None:
+        """Stops measuring; a second call does nothing."""
+        if self._is_on:
+            self._is_on = False
+            tracemalloc.stop()
+            _measuring.release()
