@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,10 @@ import tfnb as tf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+# Not everything below a directory of that name: the environment may lie in it, too.
+_OURS = str(Path(tf.__file__).parent)
 
 
 def is_finalizing(frame: Any) -> bool:
@@ -34,7 +39,11 @@ def interrupted_at(number: int, run: Callable[[], Any]) -> bool:
         # Closing a generator that was left counts as a call, where nobody could catch anything.
         if event == "call" and not frame.f_code.co_flags & inspect.CO_GENERATOR:
             left -= 1
-            if left == 0 and "tfnb" in frame.f_code.co_filename and not is_finalizing(frame):
+            if (
+                left == 0
+                and frame.f_code.co_filename.startswith(_OURS)
+                and not is_finalizing(frame)
+            ):
                 sys.setprofile(None)
                 raise KeyboardInterrupt
             if left <= 0:
