@@ -379,6 +379,12 @@ from tfnb.ops.random_ops import random_poisson as random_poisson
 from tfnb.ops.random_ops import random_shuffle as random_shuffle
 from tfnb.ops.random_ops import random_uniform as random_uniform
 from tfnb.ops.random_ops import truncated_normal as truncated_normal
+from tfnb.ops.record_readers import FixedLengthRecordReader as FixedLengthRecordReader
+from tfnb.ops.record_readers import IdentityReader as IdentityReader
+from tfnb.ops.record_readers import ReaderBase as ReaderBase
+from tfnb.ops.record_readers import TFRecordReader as TFRecordReader
+from tfnb.ops.record_readers import TextLineReader as TextLineReader
+from tfnb.ops.record_readers import WholeFileReader as WholeFileReader
 from tfnb.ops.reduction_ops import arg_max as arg_max
 from tfnb.ops.reduction_ops import arg_min as arg_min
 from tfnb.ops.reduction_ops import argmax as argmax
@@ -595,6 +601,7 @@ __all__ = [
     "FIFOQueue",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
+    "FixedLengthRecordReader",
     "GIT_VERSION",
     "GPUOptions",
     "GRAPH_DEF_VERSION",
@@ -605,6 +612,7 @@ __all__ = [
     "GraphKeys",
     "GraphOptions",
     "HistogramProto",
+    "IdentityReader",
     "IndexedSlices",
     "InteractiveSession",
     "LogMessage",
@@ -622,6 +630,7 @@ __all__ = [
     "QUANTIZED_DTYPES",
     "QueueBase",
     "RandomShuffleQueue",
+    "ReaderBase",
     "RegisterGradient",
     "RunMetadata",
     "RunOptions",
@@ -632,10 +641,12 @@ __all__ = [
     "SparseTensorValue",
     "Summary",
     "SummaryMetadata",
+    "TFRecordReader",
     "Tensor",
     "TensorArray",
     "TensorInfo",
     "TensorShape",
+    "TextLineReader",
     "UnconnectedGradients",
     "VERSION",
     "VarLenFeature",
@@ -644,6 +655,7 @@ __all__ = [
     "VariableScope",
     "VariableSynchronization",
     "VariableV1",
+    "WholeFileReader",
     "__version__",
     "abs",
     "accumulate_n",

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tfnb.core import dtypes
+from tfnb.core.cancellation import CancellationManager
+from tfnb.ops.queue_kernels import Queue
 
 
 @pytest.fixture
@@ -154,3 +157,48 @@ def test_names_make_elements_dicts(sess):
     assert sess.run(queue.dequeue()) == {"i": 1, "f": 2.0}
     with pytest.raises(ValueError, match="do not match names of Queue"):
         queue.enqueue({"i": 1, "g": 2.0})
+
+
+def test_a_close_comes_after_those_who_wait_to_put_in():
+    """The enqueue before it still happens; the one after it does not."""
+    queue = Queue("q", [dtypes.int32], [], 1)
+    manager, heard = CancellationManager(), []
+
+    def hear(what):
+        return lambda answer: heard.append((what, answer if answer is None else str(answer)))
+
+    for number in (1, 2):
+        queue.enqueue([(np.int32(number),)], hear(f"put {number}"), manager)
+    queue.close_in_turn(hear("close"), manager)
+    queue.enqueue([(np.int32(3),)], hear("put 3"), manager)
+    queue.close_in_turn(hear("close again"), manager)
+    assert heard == [("put 1", None)]
+    assert not queue.is_closed
+    queue.dequeue(1, lambda taken: heard.append(("take", taken)), manager)
+    assert queue.is_closed
+    assert sorted(heard[1:], key=str) == [
+        ("close again", "Queue 'q' is already closed."),
+        ("close", None),
+        ("put 2", None),
+        ("put 3", "FIFOQueue 'q' is closed."),
+        ("take", [(np.int32(1),)]),
+    ]
+
+
+def test_a_waiting_close_is_cancelled_with_its_step():
+    """The queue stays open."""
+    queue = Queue("q", [dtypes.int32], [], 1)
+    manager, heard = CancellationManager(), []
+    queue.enqueue([(np.int32(1),), (np.int32(2),)], lambda _: None, CancellationManager())
+    queue.close_in_turn(heard.append, manager)
+    manager.start_cancel()
+    assert [str(error) for error in heard] == ["Close operation was cancelled"]
+    assert not queue.is_closed
+
+
+def test_the_number_of_elements_wanted_is_a_scalar(sess):
+    """A vector is an error, not a crash."""
+    queue = tf.FIFOQueue(3, tf.int32, shapes=[[]])
+    n = tf.placeholder(tf.int32)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="n must be a scalar"):
+        sess.run(queue.dequeue_many(n), {n: [1, 2]})

@@ -267,3 +267,56 @@ def test_the_queue_holds_single_strings(reading: Callable[[Any], Reading]) -> No
         read = ops.ReaderReadV2(reader_handle=handle, queue_handle=queue.queue_ref)
         with pytest.raises(tf.errors.InvalidArgumentError, match=message):
             sess.run(read)
+
+
+def test_the_classes_read_what_their_ops_read(tmp_path: Path) -> None:
+    """Each of the classes on one file, with its counters and its state."""
+    path = tmp_path / "f"
+    path.write_bytes(b"head\nab\ncd")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        queue = tf.train.string_input_producer([str(path)], num_epochs=1)
+        sess.run(tf.local_variables_initializer())
+        put = queue.enqueue(str(path))
+        lines = tf.TextLineReader(skip_header_lines=1)
+        pieces = tf.FixedLengthRecordReader(3, header_bytes=5, footer_bytes=0, hop_bytes=1)
+        seen = []
+        for reader in (lines, pieces, tf.WholeFileReader(), tf.IdentityReader()):
+            sess.run(put)
+            seen.append(sess.run(reader.read_up_to(queue, 9))[1].tolist())
+        assert seen == [[b"ab", b"cd"], [b"ab\n", b"b\nc", b"\ncd"], [path.read_bytes()],
+                        [str(path).encode()]]  # fmt: skip
+        assert sess.run([lines.num_records_produced(), lines.num_work_units_completed()]) == [2, 1]
+        sess.run(lines.reset())
+        assert sess.run(lines.num_records_produced()) == 0
+        names = tf.IdentityReader()
+        assert names.supports_serialize
+        assert not lines.supports_serialize
+        state = sess.run(names.serialize_state())
+        sess.run(put)
+        assert sess.run(names.read(queue)).value == str(path).encode()
+        sess.run(names.restore_state(state))
+        assert sess.run(names.num_records_produced()) == 0
+
+
+def test_records_may_be_compressed(tmp_path: Path) -> None:
+    """The options are an object, a number or a word."""
+    with tf.Graph().as_default():
+        for options, word in (("GZIP", b"GZIP"), (1, b"ZLIB"), (None, b"")):
+            op = tf.TFRecordReader(options=options).reader_ref.op
+            assert op.get_attr("compression_type") == word
+        with pytest.raises(ValueError, match="Not a valid compression_type: 'LZ'"):
+            tf.TFRecordReader(options="LZ")
+
+
+def test_the_first_versions_of_the_ops_read_too() -> None:
+    """Their handles are references; graphs of old files hold them."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        queue = ops.FIFOQueue(component_types=[tf.string], shapes=[[]])
+        sess.run(ops.QueueEnqueueMany(handle=queue, components=[[b"a", b"b"]]))
+        reader = ops.WholeFileReader(shared_name="reader")
+        read = ops.ReaderRead(reader_handle=reader, queue_handle=queue)
+        with pytest.raises(tf.errors.NotFoundError):
+            sess.run(read)
+        assert sess.run(reader).tolist() == [b"localhost", b"reader"]
+        assert sess.run(ops.ReaderNumRecordsProduced(reader_handle=reader)) == 0
+        sess.run(ops.ReaderReset(reader_handle=reader))

@@ -1,7 +1,8 @@
 """Queues: elements that wait for somebody, and somebody who waits for elements.
 
 A queue serves attempts in the order they came: an attempt to put something in waits for room, an
-attempt to take something out waits for elements.  Nobody holds a thread: an attempt carries the
+attempt to take something out waits for elements, an attempt to close the queue waits for those who
+put in before it.  Nobody holds a thread: an attempt carries the
 callback that ends it. Every change calls ``_flush``, which lets the first attempts of both kinds go
 as far as they can.
 
@@ -16,11 +17,12 @@ import itertools
 import secrets
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.node_text import shape_text
 from tfnb.core.resource_mgr import owned
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.philox import Philox
@@ -35,10 +37,14 @@ if TYPE_CHECKING:
     type_of_done = Callable[[Any], None]
 
 
-class _Attempt:
-    """Somebody who waits: to put ``elements`` in, or to take ``wanted`` out."""
+# The capacity of a queue that takes any number of elements.
+UNBOUNDED: Final = (1 << 31) - 1
 
-    __slots__ = ("done", "elements", "manager", "small_batch", "token", "wanted")
+
+class _Attempt:
+    """Somebody who waits: to put ``elements`` in, to take ``wanted`` out, or to close."""
+
+    __slots__ = ("closes", "done", "elements", "manager", "small_batch", "token", "wanted")
 
     def __init__(
         self,
@@ -46,8 +52,10 @@ class _Attempt:
         elements: list[type_of_element],
         wanted: int = 0,
         small_batch: bool = False,
+        closes: bool = False,
     ) -> None:
         self.done = done
+        self.closes = closes
         self.elements = elements
         self.wanted = wanted
         self.small_batch = small_batch
@@ -73,7 +81,7 @@ class Queue:
         self.name = name
         self.types = tuple(types)
         self.shapes = tuple(shapes)
-        self.capacity = capacity if capacity >= 0 else 1 << 62
+        self.capacity = capacity if capacity >= 0 else UNBOUNDED
         self._lock = threading.RLock()
         self._closed = False  # guarded by self._lock
         self._puts: deque[_Attempt] = deque()  # guarded by self._lock
@@ -124,8 +132,6 @@ class Queue:
         manager: CancellationManager,
     ) -> None:
         """Puts elements in, one after the other; ``done`` hears when all are inside."""
-        for element in elements:
-            self._check(element)
         kept = [tuple(owned(value) for value in element) for element in elements]
         self._start(self._puts, _Attempt(done, kept), manager, "Enqueue")
 
@@ -142,15 +148,22 @@ class Queue:
         """
         self._start(self._takes, _Attempt(done, [], count, small_batch), manager, "Dequeue")
 
-    def close(self, cancel_pending_enqueues: bool = False) -> None:
-        """Takes nothing more in; what is inside may still be taken out."""
-        ended: list[tuple[_Attempt, Any]] = []
+    def close_in_turn(self, done: type_of_done, manager: CancellationManager) -> None:
+        """Takes nothing more in once those who put in before are done.
+
+        What is inside may still be taken out.
+        """
+        self._start(self._puts, _Attempt(done, [], closes=True), manager, "Close")
+
+    def close(self) -> None:
+        """Takes nothing more in, also from those who wait to put something in."""
         with self._lock:
             self._closed = True
-            if cancel_pending_enqueues:
-                while self._puts:
-                    error = errors.cancelled("Enqueue operation was cancelled")
-                    ended.append((self._puts.popleft(), error))
+            ended: list[tuple[_Attempt, Any]] = [
+                (attempt, errors.cancelled("Enqueue operation was cancelled"))
+                for attempt in self._puts
+            ]
+            self._puts.clear()
             ended += self._flush()
         _finish(ended)
 
@@ -209,7 +222,12 @@ class Queue:
         """Whether anything changed."""
         if self._closed:
             self._puts.popleft()
-            ended.append((attempt, errors.cancelled(f"{self.kind} '{self.name}' is closed.")))
+            ended.append((attempt, errors.cancelled(self._closed_text(attempt))))
+            return True
+        if attempt.closes:
+            self._puts.popleft()
+            self._closed = True
+            ended.append((attempt, None))
             return True
         changed = False
         while attempt.elements and len(self._store) < self.capacity:
@@ -220,6 +238,11 @@ class Queue:
             ended.append((attempt, None))
             return True
         return changed and bool(self._takes)
+
+    def _closed_text(self, attempt: _Attempt) -> str:
+        if attempt.closes:
+            return f"Queue '{self.name}' is already closed."
+        return f"{self.kind} '{self.name}' is closed."
 
     def _serve_take(self, attempt: _Attempt, ended: list[tuple[_Attempt, Any]]) -> bool:
         missing = attempt.wanted - len(attempt.elements)
@@ -253,12 +276,44 @@ class Queue:
             return True
         return changed and bool(self._puts)
 
-    def _check(self, element: type_of_element) -> None:
-        for position, (value, shape) in enumerate(zip(element, self.shapes)):
-            if not shape.is_compatible_with(TensorShape(list(np.shape(value)))):
+    def check_element(self, element: type_of_element) -> None:
+        """Refuses an element whose components have other shapes than the queue's.
+
+        Raises:
+          InvalidArgumentError: a shape does not fit.
+        """
+        self._check_shapes(element, self.shapes)
+
+    def check_many(self, components: Sequence[Any]) -> None:
+        """Refuses components that are no stacked elements.
+
+        Raises:
+          InvalidArgumentError: a shape does not fit, or the first sizes differ.
+        """
+        for position, component in enumerate(components):
+            if not np.ndim(component):
                 raise errors.invalid_argument(
-                    f"Shape mismatch in tuple component {position}. Expected {_dims(shape)}, got "
-                    f"{_dims(TensorShape(list(np.shape(value))))}"
+                    f"Component {position} of an enqueue_many must have at least 1 dimension."
+                )
+        count = len(components[0])
+        if self.shapes:
+            lead = TensorShape([count])
+            self._check_shapes(components, [lead.concatenate(shape) for shape in self.shapes])
+            return
+        for position, component in enumerate(components):
+            if len(component) != count:
+                raise errors.invalid_argument(
+                    "All input tensors must have the same size in the 0th dimension. Component "
+                    f"{position} has {len(component)}, and should have {count}"
+                )
+
+    def _check_shapes(self, values: Sequence[Any], shapes: Sequence[TensorShape]) -> None:
+        for position, (value, shape) in enumerate(zip(values, shapes)):
+            found = TensorShape(list(np.shape(value)))
+            if not shape.is_compatible_with(found):
+                raise errors.invalid_argument(
+                    f"Shape mismatch in tuple component {position}. Expected {shape_text(shape)}, "
+                    f"got {shape_text(found)}"
                 )
 
     def stack(self, xp: Any, elements: Sequence[type_of_element]) -> tuple[Any, ...]:
@@ -273,13 +328,6 @@ class Queue:
             shape = [size or 0 for size in self.shapes[position].as_list()]
             return xp.zeros((0, *shape), self.types[position].numpy_dtype)
         return xp.stack(values)
-
-
-def _dims(shape: TensorShape) -> str:
-    dims = shape.dim_values
-    if dims is None:
-        return "<unknown>"
-    return f"[{','.join('?' if size is None else str(size) for size in dims)}]"
 
 
 def _finish(ended: Sequence[tuple[_Attempt, Any]]) -> None:

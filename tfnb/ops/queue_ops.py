@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.node_text import shape_text, type_word
 from tfnb.core.op_registry import register_op
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
 from tfnb.core.shape_inference import (
@@ -17,7 +18,12 @@ from tfnb.core.shape_inference import (
     no_outputs,
 )
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.ops.queue_kernels import PaddingFIFOQueue, PriorityQueue, Queue, RandomShuffleQueue
+from tfnb.ops.queue_kernels import (
+    PaddingFIFOQueue,
+    PriorityQueue,
+    Queue,
+    RandomShuffleQueue,
+)
 
 if TYPE_CHECKING:
     from tfnb.core.op_kernel import OpKernelContext, type_of_done
@@ -57,6 +63,8 @@ def _dequeued(c: InferenceContext) -> list[TensorShape]:
 
 def _dequeued_many(c: InferenceContext) -> list[TensorShape]:
     n = c.constant_value(1)
+    if n is not None and not np.ndim(n) and n < 0:
+        raise ValueError(f"Input 'n' must be >= 0, but is {n}")
     lead = TensorShape([None if n is None else int(n)])
     return [lead.concatenate(shape) for shape in _components(c)]
 
@@ -96,21 +104,22 @@ def _as_reference(ctx: OpKernelContext, handle: ResourceHandle) -> RefCell:
     return found
 
 
-def _check_same(queue: Queue, wanted: Queue) -> None:
+def _check_same(queue: Queue, wanted: Queue, op: str) -> None:
     """Refuses to take a queue for one of another form."""
     name = queue.name
+    if queue.kind != wanted.kind:
+        raise errors.invalid_argument(f"Expected {queue.kind}, found {op}")
     for what, found, asked in (
-        ("type", queue.kind, wanted.kind),
-        ("capacity", _capacity(queue), _capacity(wanted)),
+        ("capacity", queue.capacity, wanted.capacity),
         ("component types", _types(queue), _types(wanted)),
         ("component shapes", _shapes(queue), _shapes(wanted)),
     ):
         if found != asked:
-            verb = "have" if what.endswith("s") else "has"
-            requested = "were" if verb == "have" else "was"
+            if what == "component shapes" and _fits(queue, wanted):
+                continue
+            verb = "were" if what.endswith("s") else "was"
             raise errors.invalid_argument(
-                f"Shared queue '{name}' has {what} {found} but requested {what} {requested} "
-                f"{asked}."
+                f"Shared queue '{name}' has {what} {found} but requested {what} {verb} {asked}"
             )
     if isinstance(queue, RandomShuffleQueue) and isinstance(wanted, RandomShuffleQueue):
         if queue.min_after_dequeue != wanted.min_after_dequeue:
@@ -120,21 +129,28 @@ def _check_same(queue: Queue, wanted: Queue) -> None:
             )
         if queue.seeds != wanted.seeds and any(wanted.seeds):
             raise errors.invalid_argument(
-                f"Shared queue '{name}' has random seeds {queue.seeds} but requested seeds are "
-                f"{wanted.seeds}."
+                f"Shared queue '{name}' has random seeds ({_seeds(queue)}) but requested seeds are "
+                f"({_seeds(wanted)})."
             )
 
 
-def _capacity(queue: Queue) -> int:
-    return -1 if queue.capacity == 1 << 62 else queue.capacity
+def _fits(queue: Queue, wanted: Queue) -> bool:
+    """Whether a padding queue's shapes may be those of another one."""
+    return isinstance(queue, PaddingFIFOQueue) and all(
+        one.is_compatible_with(other) for one, other in zip(queue.shapes, wanted.shapes)
+    )
+
+
+def _seeds(queue: RandomShuffleQueue) -> str:
+    return ", ".join(str(seed) for seed in queue.seeds)
 
 
 def _types(queue: Queue) -> str:
-    return f"[{', '.join(dtype.name for dtype in queue.types)}]"
+    return ", ".join(type_word(dtype) for dtype in queue.types)
 
 
 def _shapes(queue: Queue) -> str:
-    return f"[{', '.join(str(shape) for shape in queue.shapes)}]"
+    return f"[{', '.join(shape_text(shape) for shape in queue.shapes)}]"
 
 
 def _make(kind: type[Queue], ctx: OpKernelContext, **attrs: Any) -> ResourceHandle:
@@ -143,7 +159,9 @@ def _make(kind: type[Queue], ctx: OpKernelContext, **attrs: Any) -> ResourceHand
         types, shapes = [dtypes.int64, *types], [SCALAR_SHAPE, *shapes]
     if shapes and len(shapes) != len(types):
         raise errors.invalid_argument(
-            f"Different number of component types and shapes: {len(types)} and {len(shapes)}."
+            f"Different number of component types.  Types: "
+            f"{', '.join(type_word(dtype) for dtype in types)}, Shapes: "
+            f"[{', '.join(shape_text(shape) for shape in shapes)}]"
         )
     more: list[Any] = []
     if kind is RandomShuffleQueue:
@@ -164,7 +182,7 @@ def _make(kind: type[Queue], ctx: OpKernelContext, **attrs: Any) -> ResourceHand
         make,
         attrs["container"],
         attrs["shared_name"],
-        lambda queue: _check_same(queue, make(queue.name)),
+        lambda queue: _check_same(queue, make(queue.name), ctx.op_type),
     )
 
 
@@ -358,38 +376,45 @@ def _find(ctx: OpKernelContext, handle: Any) -> Queue:
     return found
 
 
-def _check_types(queue: Queue, types: list[Any], what: str) -> None:
-    if list(queue.types) != list(types):
-        raise errors.invalid_argument(
-            f"Expected {what} dtypes {_types(queue)} of queue '{queue.name}', but the op has "
-            f"[{', '.join(dtype.name for dtype in types)}]."
-        )
+def _check_types(ctx: OpKernelContext, queue: Queue, attr: str, after: str = "") -> None:
+    """Refuses an op whose components are not the queue's.
+
+    ``after`` is what the op takes beside the handle.
+    """
+    types: list[Any] = list(ctx.attrs[attr])
+    if list(queue.types) == types:
+        return
+    have = ", ".join(type_word(dtype) for dtype in types)
+    handle = "string_ref" if ctx.op_type in _FIRST_OPS else "resource"
+    if attr == "Tcomponents":
+        text = f"{handle}, {have}-> expected: {handle}, {_types(queue)}->"
+    else:
+        text = f"{handle}{after}->{have} expected: {handle}{after}->{_types(queue)}"
+    raise errors.invalid_argument(f"Signature mismatch, have: {text}")
+
+
+_FIRST_OPS = frozenset(
+    ["QueueEnqueue", "QueueEnqueueMany", "QueueDequeue", "QueueDequeueMany", "QueueDequeueUpTo"]
+)
 
 
 def _enqueue(ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]) -> None:
     queue = _find(ctx, handle)
-    _check_types(queue, ctx.attrs["Tcomponents"], "component")
-    queue.enqueue([tuple(components)], done, ctx.cancellation_manager)
+    _check_types(ctx, queue, "Tcomponents")
+    element = tuple(components)
+    queue.check_element(element)
+    queue.enqueue([element], done, ctx.cancellation_manager)
 
 
 def _enqueue_many(
     ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]
 ) -> None:
     queue = _find(ctx, handle)
-    _check_types(queue, ctx.attrs["Tcomponents"], "component")
-    sizes = set()
-    for position, component in enumerate(components):
-        if not np.ndim(component):
-            raise errors.invalid_argument(
-                f"Component {position} of an enqueue_many must have at least 1 dimension."
-            )
-        sizes.add(component.shape[0])
-    if len(sizes) > 1:
-        raise errors.invalid_argument(
-            f"All input tensors must have the same size in the 0th dimension: {sorted(sizes)}."
-        )
+    _check_types(ctx, queue, "Tcomponents")
+    queue.check_many(components)
     rows = [
-        tuple(_row(component[index]) for component in components) for index in range(sizes.pop())
+        tuple(_row(component[index]) for component in components)
+        for index in range(len(components[0]))
     ]
     queue.enqueue(rows, done, ctx.cancellation_manager)
 
@@ -403,7 +428,7 @@ def _row(value: Any) -> Any:
 
 def _dequeue(ctx: OpKernelContext, done: type_of_done, handle: Any) -> None:
     queue = _find(ctx, handle)
-    _check_types(queue, ctx.attrs["component_types"], "component")
+    _check_types(ctx, queue, "component_types")
 
     def taken(answer: Any) -> None:
         done(answer if isinstance(answer, BaseException) else answer[0])
@@ -415,7 +440,9 @@ def _dequeue_many(
     ctx: OpKernelContext, done: type_of_done, handle: Any, n: Any, *, small_batch: bool
 ) -> None:
     queue = _find(ctx, handle)
-    _check_types(queue, ctx.attrs["component_types"], "component")
+    _check_types(ctx, queue, "component_types", ", int32")
+    if np.ndim(n):
+        raise errors.invalid_argument(f"n must be a scalar, not of shape {list(np.shape(n))}")
     count = int(n)
     if count < 0:
         op = "DequeueUpToOp" if small_batch else "DequeueManyOp"
@@ -440,6 +467,17 @@ def _dequeue_many(
             done(error)
 
     queue.dequeue(count, taken, ctx.cancellation_manager, small_batch)
+
+
+def _close(
+    ctx: OpKernelContext, done: type_of_done, handle: Any, cancel_pending_enqueues: bool
+) -> None:
+    queue = _find(ctx, handle)
+    if cancel_pending_enqueues:
+        queue.close()
+        done(None)
+    else:
+        queue.close_in_turn(done, ctx.cancellation_manager)
 
 
 _COMPONENTS = ("Tcomponents: list(type) >= 1", "timeout_ms: int = -1")
@@ -499,9 +537,11 @@ def queue_dequeue_up_to_v2(ctx: OpKernelContext, done: type_of_done, handle: Any
     "QueueCloseV2", "handle: resource ->", "cancel_pending_enqueues: bool = false",
     stateful=True, shape=no_outputs, devices=("CPU",),
 )  # fmt: skip
-def queue_close_v2(ctx: OpKernelContext, handle: Any, *, cancel_pending_enqueues: bool) -> None:
-    """Closes the queue for enqueues."""
-    _find(ctx, handle).close(cancel_pending_enqueues)
+def queue_close_v2(
+    ctx: OpKernelContext, done: type_of_done, handle: Any, *, cancel_pending_enqueues: bool
+) -> None:
+    """Closes the queue for enqueues; those who wait come first, unless they are cancelled."""
+    _close(ctx, done, handle, cancel_pending_enqueues)
 
 
 @register_op(
@@ -575,9 +615,11 @@ def queue_dequeue_up_to(ctx: OpKernelContext, done: type_of_done, handle: Any, n
     "QueueClose", "handle: Ref(string) ->", "cancel_pending_enqueues: bool = false",
     shape=no_outputs, devices=("CPU",),
 )  # fmt: skip
-def queue_close(ctx: OpKernelContext, handle: Any, *, cancel_pending_enqueues: bool) -> None:
-    """Closes the queue for enqueues."""
-    _find(ctx, handle).close(cancel_pending_enqueues)
+def queue_close(
+    ctx: OpKernelContext, done: type_of_done, handle: Any, *, cancel_pending_enqueues: bool
+) -> None:
+    """Closes the queue for enqueues; those who wait come first, unless they are cancelled."""
+    _close(ctx, done, handle, cancel_pending_enqueues)
 
 
 @register_op("QueueSize", "handle: Ref(string) -> size: int32", shape=_scalar, devices=("CPU",))

@@ -9,6 +9,7 @@ import numpy as np
 
 from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
+from tfnb.core.resource_mgr import RefCell, ResourceHandle
 from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.readers import (
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.core.op_kernel import OpKernelContext, type_of_done
-    from tfnb.core.resource_mgr import ResourceHandle
     from tfnb.ops.queue_kernels import Queue
 
 _TYPE = "Reader"
@@ -143,13 +143,21 @@ def fixed_length_record_reader_v2(
 # -- reading
 
 
+def _resource(ctx: OpKernelContext, handle: Any, type_name: str) -> Any:
+    """What a handle means; one of the first version refers to a container and a name."""
+    if isinstance(handle, RefCell):
+        container, name = (part.decode() for part in handle.read().tolist())
+        handle = ResourceHandle("", container, name, type_name)
+    return ctx.resource_manager.lookup(handle)
+
+
 def _find(ctx: OpKernelContext, handle: Any) -> Reader:
-    found: Reader = ctx.resource_manager.lookup(handle)
+    found: Reader = _resource(ctx, handle, _TYPE)
     return found
 
 
 def _queue(ctx: OpKernelContext, handle: Any) -> Queue:
-    queue: Queue = ctx.resource_manager.lookup(handle)
+    queue: Queue = _resource(ctx, handle, "Queue")
     if len(queue.types) != 1:
         raise errors.invalid_argument("Expected single component queue")
     if queue.types[0] is not dtypes.string:
@@ -259,10 +267,160 @@ def reader_restore_state_v2(ctx: OpKernelContext, reader_handle: Any, state: Any
     _find(ctx, reader_handle).restore_state(bytes(np.asarray(state, dtype=object)[()]))
 
 
+# -- the first versions, whose handles are references to two strings
+
+
+def _as_reference(ctx: OpKernelContext, handle: ResourceHandle) -> RefCell:
+    cell: RefCell | None = ctx.kernel_state.get("cell")
+    if cell is None or ctx.kernel_state["cell_of"] is not handle:
+        cell = RefCell(handle.name, dtypes.string, TensorShape([2]))
+        cell.assign(np.array([handle.container.encode(), handle.name.encode()], dtype=object))
+        ctx.kernel_state["cell"], ctx.kernel_state["cell_of"] = cell, handle
+    return cell
+
+
+def _pair_shape(c: InferenceContext) -> TensorShape:
+    return TensorShape([2])
+
+
+def _first_scalars(c: InferenceContext) -> list[TensorShape]:
+    for position in range(1, len(c.inputs)):
+        if not c.op_def.inputs[position].is_ref:
+            c.with_rank(position, 0)
+    return [SCALAR_SHAPE] * c.num_outputs
+
+
+def _first_vectors(c: InferenceContext) -> list[TensorShape]:
+    return [TensorShape([None])] * c.num_outputs
+
+
+@register_op(
+    "TextLineReader", "-> reader_handle: Ref(string)", "skip_header_lines: int = 0", *_NAMES,
+    stateful=True, shape=_pair_shape, devices=("CPU",), deprecated=(26, "Use TextLineReaderV2"),
+)  # fmt: skip
+def text_line_reader(
+    ctx: OpKernelContext, *, skip_header_lines: int, container: str, shared_name: str
+) -> Any:
+    """A reader of lines."""
+
+    def make(name: str) -> Reader:
+        return TextLineReader(name, skip_header_lines)
+
+    return _as_reference(ctx, _reader(ctx, container, shared_name, make))
+
+
+@register_op(
+    "TFRecordReader", "-> reader_handle: Ref(string)", *_NAMES, "compression_type: string = ''",
+    stateful=True, shape=_pair_shape, devices=("CPU",), deprecated=(26, "Use TFRecordReaderV2"),
+)  # fmt: skip
+def tf_record_reader(
+    ctx: OpKernelContext, *, container: str, shared_name: str, compression_type: str
+) -> Any:
+    """A reader of TFRecord files."""
+
+    def make(name: str) -> Reader:
+        return TFRecordReader(name, compression_type)
+
+    return _as_reference(ctx, _reader(ctx, container, shared_name, make))
+
+
+@register_op(
+    "WholeFileReader", "-> reader_handle: Ref(string)", *_NAMES, stateful=True,
+    shape=_pair_shape, devices=("CPU",),
+)  # fmt: skip
+def whole_file_reader(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
+    """A reader of whole files."""
+    return _as_reference(ctx, _reader(ctx, container, shared_name, WholeFileReader))
+
+
+@register_op(
+    "IdentityReader", "-> reader_handle: Ref(string)", *_NAMES, stateful=True,
+    shape=_pair_shape, devices=("CPU",), deprecated=(26, "Use IdentityReaderV2"),
+)  # fmt: skip
+def identity_reader(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
+    """A reader that gives the names themselves."""
+    return _as_reference(ctx, _reader(ctx, container, shared_name, IdentityReader))
+
+
+@register_op(
+    "FixedLengthRecordReader", "-> reader_handle: Ref(string)", "header_bytes: int = 0",
+    "record_bytes: int", "footer_bytes: int = 0", "hop_bytes: int = 0", *_NAMES, stateful=True,
+    shape=_pair_shape, devices=("CPU",), deprecated=(26, "Use FixedLengthRecordReaderV2"),
+)  # fmt: skip
+def fixed_length_record_reader(
+    ctx: OpKernelContext,
+    *,
+    header_bytes: int,
+    record_bytes: int,
+    footer_bytes: int,
+    hop_bytes: int,
+    container: str,
+    shared_name: str,
+) -> Any:
+    """A reader of records of one size."""
+
+    def make(name: str) -> Reader:
+        sizes = (header_bytes, record_bytes, footer_bytes, hop_bytes)
+        return FixedLengthRecordReader(name, *sizes, "")
+
+    return _as_reference(ctx, _reader(ctx, container, shared_name, make))
+
+
+_READER = "reader_handle: Ref(string)"
+_PAIR = f"{_READER}, queue_handle: Ref(string)"
+
+# Their kernels are those of the second versions, which take both kinds of handles.
+reader_read = register_op(
+    "ReaderRead",
+    f"{_PAIR} -> key: string, value: string",
+    shape=_first_scalars,
+    devices=("CPU",),
+)(reader_read_v2.kernels["CPU"])
+reader_read_up_to = register_op(
+    "ReaderReadUpTo",
+    f"{_PAIR}, num_records: int64 -> keys: string, values: string",
+    shape=_first_vectors,
+    devices=("CPU",),
+)(reader_read_up_to_v2.kernels["CPU"])
+reader_num_records_produced = register_op(
+    "ReaderNumRecordsProduced",
+    f"{_READER} -> records_produced: int64",
+    shape=_first_scalars,
+    devices=("CPU",),
+)(reader_num_records_produced_v2.kernels["CPU"])
+reader_num_work_units_completed = register_op(
+    "ReaderNumWorkUnitsCompleted",
+    f"{_READER} -> units_completed: int64",
+    shape=_first_scalars,
+    devices=("CPU",),
+)(reader_num_work_units_completed_v2.kernels["CPU"])
+reader_reset = register_op(
+    "ReaderReset",
+    f"{_READER} ->",
+    shape=_first_scalars,
+    devices=("CPU",),
+)(reader_reset_v2.kernels["CPU"])
+reader_serialize_state = register_op(
+    "ReaderSerializeState",
+    f"{_READER} -> state: string",
+    shape=_first_scalars,
+    devices=("CPU",),
+)(reader_serialize_state_v2.kernels["CPU"])
+reader_restore_state = register_op(
+    "ReaderRestoreState",
+    f"{_READER}, state: string ->",
+    shape=_first_scalars,
+    devices=("CPU",),
+)(reader_restore_state_v2.kernels["CPU"])
+
+_op: Any
 for _op in (
     text_line_reader_v2, tf_record_reader_v2, whole_file_reader_v2, identity_reader_v2,
     fixed_length_record_reader_v2, reader_read_v2, reader_read_up_to_v2,
     reader_num_records_produced_v2, reader_num_work_units_completed_v2, reader_reset_v2,
-    reader_serialize_state_v2, reader_restore_state_v2,
+    reader_serialize_state_v2, reader_restore_state_v2, text_line_reader, tf_record_reader,
+    whole_file_reader, identity_reader, fixed_length_record_reader, reader_read, reader_read_up_to,
+    reader_num_records_produced, reader_num_work_units_completed, reader_reset,
+    reader_serialize_state, reader_restore_state,
 ):  # fmt: skip
     _op.not_differentiable()

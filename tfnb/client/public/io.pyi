@@ -18,5 +18,10 @@ from tfnb.ops.parsing_ops import decode_json_example as decode_json_example
 from tfnb.ops.parsing_ops import decode_raw as decode_raw
 from tfnb.ops.parsing_ops import parse_tensor as parse_tensor
 from tfnb.ops.parsing_ops import serialize_tensor as serialize_tensor
+from tfnb.ops.queues import PaddingFIFOQueue as PaddingFIFOQueue
+from tfnb.ops.queues import PriorityQueue as PriorityQueue
+from tfnb.ops.queues import QueueBase as QueueBase
+from tfnb.ops.queues import RandomShuffleQueue as RandomShuffleQueue
 from tfnb.ops.string_ops import decode_base64 as decode_base64
 from tfnb.ops.string_ops import encode_base64 as encode_base64
+from tfnb.ops.training.input import match_filenames_once as match_filenames_once

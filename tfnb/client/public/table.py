@@ -340,6 +340,7 @@ TABLE: dict[str, dict[str, str]] = {
         ),
     },
     "tfnb.ops.queues": {
+        "io": "QueueBase RandomShuffleQueue PaddingFIFOQueue PriorityQueue",
         "queue": "QueueBase FIFOQueue RandomShuffleQueue PaddingFIFOQueue PriorityQueue",
         "tf": "QueueBase FIFOQueue RandomShuffleQueue PaddingFIFOQueue PriorityQueue",
     },
@@ -352,6 +353,12 @@ TABLE: dict[str, dict[str, str]] = {
         "tf": (
             "multinomial random_crop random_gamma random_normal random_poisson random_shuffle "
             "random_uniform truncated_normal"
+        ),
+    },
+    "tfnb.ops.record_readers": {
+        "tf": (
+            "ReaderBase TextLineReader WholeFileReader TFRecordReader IdentityReader "
+            "FixedLengthRecordReader"
         ),
     },
     "tfnb.ops.reduction_ops": {
@@ -534,6 +541,15 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.training.adam": {
         "train": "AdamOptimizer",
     },
+    "tfnb.ops.training.batching": {
+        "train": (
+            "batch maybe_batch batch_join maybe_batch_join shuffle_batch maybe_shuffle_batch "
+            "shuffle_batch_join maybe_shuffle_batch_join"
+        ),
+    },
+    "tfnb.ops.training.coordinator": {
+        "train": "Coordinator LooperThread",
+    },
     "tfnb.ops.training.ftrl": {
         "train": "FtrlOptimizer",
     },
@@ -545,6 +561,13 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.training.gradient_descent": {
         "train": "GradientDescentOptimizer ProximalGradientDescentOptimizer",
+    },
+    "tfnb.ops.training.input": {
+        "io": "match_filenames_once",
+        "train": (
+            "match_filenames_once limit_epochs input_producer string_input_producer "
+            "range_input_producer slice_input_producer"
+        ),
     },
     "tfnb.ops.training.learning_rate_decay": {
         "train": (
@@ -561,6 +584,10 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.training.optimizer": {
         "train": "Optimizer",
+    },
+    "tfnb.ops.training.queue_runner": {
+        "train": "QueueRunner add_queue_runner start_queue_runners",
+        "train.queue_runner": "QueueRunner add_queue_runner start_queue_runners",
     },
     "tfnb.ops.training.rmsprop": {
         "train": "RMSPropOptimizer",
@@ -744,10 +771,12 @@ OPS: dict[str, str] = {
         "RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal"
     ),
     "tfnb.ops.reader_ops": (
-        "FixedLengthRecordReaderV2 IdentityReaderV2 ReaderNumRecordsProducedV2 "
-        "ReaderNumWorkUnitsCompletedV2 ReaderReadUpToV2 ReaderReadV2 ReaderResetV2 "
-        "ReaderRestoreStateV2 ReaderSerializeStateV2 TFRecordReaderV2 TextLineReaderV2 "
-        "WholeFileReaderV2"
+        "FixedLengthRecordReader FixedLengthRecordReaderV2 IdentityReader IdentityReaderV2 "
+        "ReaderNumRecordsProduced ReaderNumRecordsProducedV2 ReaderNumWorkUnitsCompleted "
+        "ReaderNumWorkUnitsCompletedV2 ReaderRead ReaderReadUpTo ReaderReadUpToV2 ReaderReadV2 "
+        "ReaderReset ReaderResetV2 ReaderRestoreState ReaderRestoreStateV2 ReaderSerializeState "
+        "ReaderSerializeStateV2 TFRecordReader TFRecordReaderV2 TextLineReader TextLineReaderV2 "
+        "WholeFileReader WholeFileReaderV2"
     ),
     "tfnb.ops.reduction_ops": "All Any ArgMax ArgMin EuclideanNorm Max Mean Min Prod Sum",
     "tfnb.ops.regex_ops": "RegexFullMatch RegexReplace StaticRegexFullMatch StaticRegexReplace",
@@ -790,6 +819,9 @@ OPS: dict[str, str] = {
     "tfnb.ops.sparse_form_ops": (
         "DeserializeManySparse DeserializeSparse SerializeManySparse SerializeSparse SparseConcat "
         "SparseReshape SparseSplit"
+    ),
+    "tfnb.ops.sparse_map_ops": (
+        "AddManySparseToTensorsMap AddSparseToTensorsMap TakeManySparseFromTensorsMap"
     ),
     "tfnb.ops.sparse_math_ops": (
         "SparseAdd SparseAddGrad SparseSoftmax SparseSparseMaximum SparseSparseMinimum"

@@ -5,6 +5,16 @@ from tfnb.ops.training.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
 from tfnb.ops.training.adagrad import AdagradOptimizer as AdagradOptimizer
 from tfnb.ops.training.adagrad import ProximalAdagradOptimizer as ProximalAdagradOptimizer
 from tfnb.ops.training.adam import AdamOptimizer as AdamOptimizer
+from tfnb.ops.training.batching import batch as batch
+from tfnb.ops.training.batching import batch_join as batch_join
+from tfnb.ops.training.batching import maybe_batch as maybe_batch
+from tfnb.ops.training.batching import maybe_batch_join as maybe_batch_join
+from tfnb.ops.training.batching import maybe_shuffle_batch as maybe_shuffle_batch
+from tfnb.ops.training.batching import maybe_shuffle_batch_join as maybe_shuffle_batch_join
+from tfnb.ops.training.batching import shuffle_batch as shuffle_batch
+from tfnb.ops.training.batching import shuffle_batch_join as shuffle_batch_join
+from tfnb.ops.training.coordinator import Coordinator as Coordinator
+from tfnb.ops.training.coordinator import LooperThread as LooperThread
 from tfnb.ops.training.ftrl import FtrlOptimizer as FtrlOptimizer
 from tfnb.ops.training.global_step import assert_global_step as assert_global_step
 from tfnb.ops.training.global_step import create_global_step as create_global_step
@@ -15,6 +25,12 @@ from tfnb.ops.training.gradient_descent import (
     ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer,
 )
 from tfnb.ops.training.gradient_descent import GradientDescentOptimizer as GradientDescentOptimizer
+from tfnb.ops.training.input import input_producer as input_producer
+from tfnb.ops.training.input import limit_epochs as limit_epochs
+from tfnb.ops.training.input import match_filenames_once as match_filenames_once
+from tfnb.ops.training.input import range_input_producer as range_input_producer
+from tfnb.ops.training.input import slice_input_producer as slice_input_producer
+from tfnb.ops.training.input import string_input_producer as string_input_producer
 from tfnb.ops.training.learning_rate_decay import (
     noisy_linear_cosine_decay as noisy_linear_cosine_decay,
 )
@@ -30,6 +46,9 @@ from tfnb.ops.training.learning_rate_decay import polynomial_decay as polynomial
 from tfnb.ops.training.momentum import MomentumOptimizer as MomentumOptimizer
 from tfnb.ops.training.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
 from tfnb.ops.training.optimizer import Optimizer as Optimizer
+from tfnb.ops.training.queue_runner import QueueRunner as QueueRunner
+from tfnb.ops.training.queue_runner import add_queue_runner as add_queue_runner
+from tfnb.ops.training.queue_runner import start_queue_runners as start_queue_runners
 from tfnb.ops.training.rmsprop import RMSPropOptimizer as RMSPropOptimizer
 from tfnb.proto.cluster_pb2 import ClusterDef as ClusterDef
 from tfnb.proto.cluster_pb2 import JobDef as JobDef
@@ -54,6 +73,7 @@ __all__ = [
     "AdamOptimizer",
     "BytesList",
     "ClusterDef",
+    "Coordinator",
     "Example",
     "ExponentialMovingAverage",
     "Feature",
@@ -65,17 +85,22 @@ __all__ = [
     "GradientDescentOptimizer",
     "Int64List",
     "JobDef",
+    "LooperThread",
     "MomentumOptimizer",
     "Optimizer",
     "ProximalAdagradOptimizer",
     "ProximalGradientDescentOptimizer",
+    "QueueRunner",
     "QueueRunnerDef",
     "RMSPropOptimizer",
     "SaverDef",
     "SequenceExample",
     "ServerDef",
     "TensorInfo",
+    "add_queue_runner",
     "assert_global_step",
+    "batch",
+    "batch_join",
     "cosine_decay",
     "cosine_decay_restarts",
     "create_global_step",
@@ -83,11 +108,25 @@ __all__ = [
     "get_global_step",
     "get_or_create_global_step",
     "global_step",
+    "input_producer",
     "inverse_time_decay",
+    "limit_epochs",
     "linear_cosine_decay",
+    "match_filenames_once",
+    "maybe_batch",
+    "maybe_batch_join",
+    "maybe_shuffle_batch",
+    "maybe_shuffle_batch_join",
     "natural_exp_decay",
     "noisy_linear_cosine_decay",
     "piecewise_constant",
     "piecewise_constant_decay",
     "polynomial_decay",
+    "queue_runner",
+    "range_input_producer",
+    "shuffle_batch",
+    "shuffle_batch_join",
+    "slice_input_producer",
+    "start_queue_runners",
+    "string_input_producer",
 ]

@@ -1,0 +1,249 @@
+"""``tf.train.Coordinator``: threads that stop together; ``LooperThread``: one that repeats."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from types import TracebackType
+
+    type_of_reason = (
+        BaseException
+        | tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
+        | None
+    )
+
+EXPORTS = {"train": ["Coordinator", "LooperThread"]}
+
+_log = logging.getLogger("tensorflow")
+
+# How long one wait lasts, in seconds: it ends early where a thread ends or somebody asks to stop.
+_WAIT = 0.1
+
+
+class Coordinator:
+    """Lets threads ask each other to stop, and somebody wait until all have.
+
+    The first exception that comes with a request to stop is raised by :meth:`join`, with the
+    traceback of the thread that it comes from.
+
+    Args:
+      clean_stop_exception_types: exceptions that are no failure, only the end; ``OutOfRangeError``
+        if not given.
+    """
+
+    def __init__(
+        self, clean_stop_exception_types: tuple[type[BaseException], ...] | None = None
+    ) -> None:
+        self._clean_types = (
+            (errors.OutOfRangeError,)
+            if clean_stop_exception_types is None
+            else tuple(clean_stop_exception_types)
+        )
+        self._lock = threading.Lock()
+        self._stop_event = threading.Event()
+        self._to_raise: BaseException | None = None  # guarded by self._lock
+        self._joined = False  # guarded by self._lock
+        self._threads: set[threading.Thread] = set()  # guarded by self._lock
+
+    def request_stop(self, ex: type_of_reason = None) -> None:
+        """Asks all threads to stop.
+
+        Args:
+          ex: why, an exception or what ``sys.exc_info()`` gives. The first one is kept for
+            :meth:`join`. After ``join`` there is nobody left to tell, so it is raised here.
+        """
+        error = self._failure(ex)
+        with self._lock:
+            if self._joined and error is not None:
+                raise error
+            if self._stop_event.is_set():
+                return
+            if error is not None and self._to_raise is None:
+                _log.info("Error reported to Coordinator: %s, %s", type(error), error)
+                self._to_raise = error
+            self._stop_event.set()
+
+    def _failure(self, reason: type_of_reason) -> BaseException | None:
+        """The exception to raise, or None if this is the normal end."""
+        if reason is None:
+            return None
+        if isinstance(reason, tuple):
+            if len(reason) != 3 or reason[1] is None:
+                return ValueError(
+                    "ex must be a tuple or sys.exc_info must return the current exception: "
+                    f"{reason}"
+                )
+            error = reason[1].with_traceback(reason[2])
+        else:
+            error = reason
+        return None if isinstance(error, self._clean_types) else error
+
+    def clear_stop(self) -> None:
+        """Goes back to the beginning: nobody has asked to stop."""
+        with self._lock:
+            self._joined = False
+            self._to_raise = None
+            self._stop_event.clear()
+
+    def should_stop(self) -> bool:
+        """Whether somebody asked to stop."""
+        return self._stop_event.is_set()
+
+    @contextlib.contextmanager
+    def stop_on_exception(self) -> Iterator[None]:
+        """Turns an exception of its block into a request to stop."""
+        try:
+            yield
+        except BaseException:  # join raises it
+            self.request_stop(sys.exc_info())
+
+    def wait_for_stop(self, timeout: float | None = None) -> bool:
+        """Waits until somebody asks to stop, ``timeout`` seconds at most; whether that happened."""
+        if timeout is not None:
+            return self._stop_event.wait(timeout)
+        # A wait without a limit would keep an interrupt from the main thread.
+        while not self._stop_event.wait(_WAIT):
+            pass
+        return True
+
+    def register_thread(self, thread: threading.Thread) -> None:
+        """Adds a thread to those that :meth:`join` waits for."""
+        with self._lock:
+            self._threads.add(thread)
+
+    def join(
+        self,
+        threads: Iterable[threading.Thread] | None = None,
+        stop_grace_period_secs: float = 120,
+        ignore_live_threads: bool = False,
+    ) -> None:
+        """Waits until all threads have ended.
+
+        Args:
+          threads: to wait for, beside those registered.
+          stop_grace_period_secs: how long threads may go on after somebody asked to stop.
+          ignore_live_threads: whether threads that are still running then are no error.
+
+        Raises:
+          RuntimeError: threads run on when the time is over.
+          Exception: what :meth:`request_stop` was given.
+        """
+        with self._lock:
+            awaited = self._threads.union(threads or ())
+        while any(thread.is_alive() for thread in awaited) and not self.should_stop():
+            _wait_for_one(awaited)
+        deadline = time.monotonic() + stop_grace_period_secs
+        while any(thread.is_alive() for thread in awaited) and time.monotonic() < deadline:
+            _wait_for_one(awaited)
+        stragglers = [thread.name for thread in awaited if thread.is_alive()]
+        with self._lock:
+            self._joined = True
+            self._threads.clear()
+            error = self._to_raise
+        if error is not None:
+            raise error
+        if stragglers:
+            text = f"Coordinator stopped with threads still running: {' '.join(stragglers)}"
+            if not ignore_live_threads:
+                raise RuntimeError(text)
+            _log.info(text)
+
+    @property
+    def joined(self) -> bool:
+        """Whether :meth:`join` has come to its end."""
+        return self._joined
+
+    def raise_requested_exception(self) -> None:
+        """Raises what :meth:`request_stop` was given, if that was an exception."""
+        with self._lock:
+            error = self._to_raise
+        if error is not None:
+            raise error
+
+
+def _wait_for_one(threads: set[threading.Thread]) -> None:
+    """Waits a moment, or until a thread that is alive has ended."""
+    alive = next((thread for thread in threads if thread.is_alive()), None)
+    if alive is not None:
+        alive.join(_WAIT)
+
+
+class LooperThread(threading.Thread):
+    """A daemon thread that does something again and again until its coordinator stops.
+
+    An exception stops the coordinator.
+
+    Args:
+      coord: the coordinator.
+      timer_interval_secs: from one beginning to the next; 0 for without a pause, None as 0.
+      target: what to do; a subclass may define :meth:`run_loop` instead.
+      args: for ``target``.
+      kwargs: for ``target``.
+    """
+
+    def __init__(
+        self,
+        coord: Coordinator,
+        timer_interval_secs: float | None,
+        target: Callable[..., Any] | None = None,
+        args: Iterable[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not isinstance(coord, Coordinator):
+            raise ValueError(f"'coord' argument must be a Coordinator: {coord}")
+        super().__init__(daemon=True)
+        self._coord = coord
+        self._timer_interval_secs = timer_interval_secs
+        self._repeated = target
+        if target is None and (args is not None or kwargs is not None):
+            raise ValueError("'args' and 'kwargs' argument require that you also pass 'target'")
+        self._repeated_args = tuple(args or ())
+        self._repeated_kwargs = dict(kwargs or {})
+        coord.register_thread(self)
+
+    @staticmethod
+    def loop(
+        coord: Coordinator,
+        timer_interval_secs: float | None,
+        target: Callable[..., Any],
+        args: Iterable[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> LooperThread:
+        """Starts a thread that calls ``target`` again and again."""
+        thread = LooperThread(coord, timer_interval_secs, target, args, kwargs)
+        thread.start()
+        return thread
+
+    def run(self) -> None:
+        """The thread's life."""
+        with self._coord.stop_on_exception():
+            self.start_loop()
+            if not self._timer_interval_secs:
+                while not self._coord.should_stop():
+                    self.run_loop()
+            else:
+                begin = time.monotonic()
+                while not self._coord.wait_for_stop(max(0.0, begin - time.monotonic())):
+                    begin += self._timer_interval_secs
+                    self.run_loop()
+            self.stop_loop()
+
+    def start_loop(self) -> None:
+        """What happens before the first round."""
+
+    def stop_loop(self) -> None:
+        """What happens after the last round."""
+
+    def run_loop(self) -> None:
+        """One round."""
+        if self._repeated is not None:
+            self._repeated(*self._repeated_args, **self._repeated_kwargs)
