@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+import signal
+import threading
+
 import pytest
 
 import tfnb as tf
@@ -87,3 +92,187 @@ def test_a_busy_step_names_nobody():
     """An endless loop is not stuck."""
     loop = tf.while_loop(lambda i: i >= 0, lambda i: i * 1, [0])
     assert "Nothing can run" not in message_of(loop)
+
+
+def line_of_this_test(marker):
+    """Where the calling test says ``marker`` in a comment: file and line as messages spell it."""
+    frame = inspect.currentframe().f_back
+    lines, first = inspect.getsourcelines(frame.f_code)
+    number = next(i for i, line in enumerate(lines) if line.rstrip().endswith(f"# {marker}"))
+    return f"{__file__}:{first + number}"
+
+
+@pytest.mark.usefixtures("graph")
+def test_a_queue_that_nobody_fills_is_told_with_its_place():
+    """No op of the graph could put anything in."""
+    queue = tf.FIFOQueue(3, tf.float32, name="q")
+    item = queue.dequeue()  # here
+    text = message_of(item)
+    assert f"made at {line_of_this_test('here')}" in text
+    assert "no op of this session's graph puts elements in" in text
+    assert len(text.splitlines()) <= 12
+
+
+@pytest.mark.usefixtures("graph")
+def test_ops_that_could_help_are_named_with_their_place():
+    """An enqueue that nobody runs."""
+    queue = tf.FIFOQueue(3, tf.float32, name="q")
+    queue.enqueue(1.0)  # here
+    text = message_of(queue.dequeue())
+    assert (
+        "'q_enqueue' (QueueEnqueueV2) puts elements in, made at "
+        f"{line_of_this_test('here')}" in text
+    )
+
+
+@pytest.mark.usefixtures("graph")
+def test_queues_of_one_shared_name_are_one():
+    """The enqueue goes through another op for the same queue."""
+    first = tf.FIFOQueue(3, tf.float32, shared_name="both", name="first")
+    second = tf.FIFOQueue(3, tf.float32, shared_name="both", name="second")
+    second.enqueue(1.0)
+    assert "'second_enqueue' (QueueEnqueueV2) puts elements in" in message_of(first.dequeue())
+
+
+@pytest.mark.usefixtures("graph")
+def test_a_step_that_waits_for_itself_says_so():
+    """The enqueue comes after the dequeue it would feed."""
+    queue = tf.FIFOQueue(3, tf.float32, name="q")
+    with tf.control_dependencies([queue.dequeue()]):
+        fill = queue.enqueue(1.0)
+    assert "puts elements in after this one" in message_of(fill)
+
+
+@pytest.mark.usefixtures("graph")
+def test_a_receiver_says_what_its_sender_comes_after():
+    """The queue stands on the other device, behind two more nodes."""
+    with tf.device("/cpu:1"):
+        item = tf.FIFOQueue(1, tf.float32, shapes=[[]], name="q").dequeue()
+        far = tf.negative(tf.negative(item))
+    with tf.device("/cpu:0"):
+        y = far + 1.0
+    text = message_of(y, tf.ConfigProto(device_count={"CPU": 2}))
+    assert "    that comes after 'q_Dequeue'" in text.splitlines()
+
+
+@pytest.mark.usefixtures("graph")
+def test_an_endless_loop_says_which_one_and_how_far():
+    """It is not stuck; the time-out says what it was doing."""
+    loop = tf.while_loop(lambda i: i >= 0, lambda i: i * 1, [0])  # here
+    text = message_of(loop)
+    assert "Still running:\n  frame 'while/while_context' is in iteration " in text
+    assert line_of_this_test("here") in text
+
+
+@pytest.mark.usefixtures("graph")
+def test_many_that_wait_fit_into_twelve_lines():
+    """The rest is counted."""
+    items = [tf.FIFOQueue(1, tf.float32, shapes=[[]]).dequeue() for _ in range(20)]
+    lines = message_of(tf.add_n(items)).splitlines()
+    assert len(lines) <= 12
+    assert lines[-1].endswith(" more")
+
+
+@pytest.mark.usefixtures("graph")
+def test_a_function_that_waits_is_told_from_inside():
+    """The error of the call has the text of the step inside."""
+    queue = tf.FIFOQueue(1, tf.float32, shapes=[[]], name="q")
+    x = tf.placeholder_with_default(1.0, [])
+    y = tf.cond(x > 0, queue.dequeue, lambda: x)
+    assert "waits for elements of queue 'q'" in message_of(y)
+
+
+@pytest.mark.usefixtures("graph")
+def test_a_fetch_without_a_value_names_the_switch_and_its_place():
+    """TensorFlow's words first."""
+    switch = tf.raw_ops.Switch(data=tf.constant(1.0), pred=tf.constant(True))  # here
+    y = tf.negative(switch[0])
+    with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        sess.run(y)
+    assert caught.value.message.startswith("Retval[0] does not have value: 'Neg:0' is dead")
+    assert f"sent its value the other way, made at {line_of_this_test('here')}" in (
+        caught.value.message
+    )
+
+
+@pytest.mark.usefixtures("graph")
+def test_deadness_is_followed_to_another_device():
+    """The Switch stands where the value came from."""
+    with tf.device("/cpu:1"):
+        switch = tf.raw_ops.Switch(data=tf.constant(1.0), pred=tf.constant(True))
+    with tf.device("/cpu:0"):
+        y = tf.negative(switch[0])
+    with (
+        tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as sess,
+        pytest.raises(tf.errors.InvalidArgumentError, match=r"'Switch' \(Switch\) sent its value"),
+    ):
+        sess.run(y)
+
+
+def wait_until_still(sess):
+    """Looks until a step of the session stands still."""
+    text = sess.waiting()
+    while "stands still" not in text:
+        text = sess.waiting()
+    return text
+
+
+def run_in_thread(sess, fetch):
+    """A thread that runs it, whatever the end."""
+
+    def run():
+        with contextlib.suppress(tf.errors.CancelledError):
+            sess.run(fetch)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
+
+
+@pytest.mark.usefixtures("graph")
+def test_another_thread_may_ask_while_steps_run():
+    """Nothing is disturbed; an element lets the step end as ever."""
+    queue = tf.FIFOQueue(1, tf.float32, shapes=[[]], name="q")
+    item, fill = queue.dequeue(), queue.enqueue(1.0)  # here
+    with tf.Session() as sess:
+        assert sess.waiting() == "No step is in flight."
+        thread = run_in_thread(sess, item)
+        text = wait_until_still(sess)
+        assert "'q_Dequeue' (QueueDequeueV2) waits for elements of queue 'q'" in text
+        assert line_of_this_test("here") in text
+        sess.run(fill)
+        thread.join(30)
+        assert not thread.is_alive()
+        assert sess.waiting() == "No step is in flight."
+
+
+@pytest.mark.usefixtures("graph")
+def test_a_partial_run_that_waits_for_its_feed_can_be_asked_about():
+    """Between two calls nobody drives it; it is in flight all the same."""
+    x = tf.placeholder(tf.float32, [], name="x")
+    with tf.Session() as sess:
+        handle = sess.partial_run_setup([x + 1.0], [x])
+        assert "in flight" in sess.waiting()
+        assert "the feed 'x:0' of this partial run" in sess.waiting()
+        assert sess.partial_run(handle, "add:0", {x: 1.0}) == 2.0
+        assert sess.waiting() == "No step is in flight."
+
+
+@pytest.mark.usefixtures("graph")
+def test_an_interrupt_of_a_step_that_stood_still_says_for_what_it_waited():
+    """In a note, below the traceback."""
+    item = tf.FIFOQueue(1, tf.float32, name="q").dequeue()  # here
+    with tf.Session() as sess:
+
+        def interrupt():
+            wait_until_still(sess)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        with pytest.raises(KeyboardInterrupt) as caught:
+            sess.run(item)
+        thread.join()
+    (note,) = caught.value.__notes__
+    assert "'q_Dequeue' (QueueDequeueV2) waits for elements of queue 'q'" in note
+    assert f"made at {line_of_this_test('here')}" in note

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.client.feeds import Feed
-from tfnb.client.session_errors import explain
+from tfnb.client.session_errors import explain, explain_interrupt
 from tfnb.client.tensor_handle import TensorHandle, is_handle_op
 from tfnb.core import errors
 from tfnb.framework.operation import Operation
@@ -120,6 +120,9 @@ class CallPlan:
                     results = self._run_prepared(self.executors, converted, options, run_metadata)
             except errors.OpError as error:
                 raise explain(error, self.graph, self) from error.__cause__
+            except KeyboardInterrupt as interrupt:
+                explain_interrupt(interrupt, self.graph)
+                raise
         if self._only_value:
             value = results[0]
             if value.__class__ is _ndarray and value.ndim == 0:

@@ -9,7 +9,7 @@ import numpy as np
 from tfnb.client.call_plan import CallPlan
 from tfnb.client.feeds import Feed, fed_tensor
 from tfnb.client.fetches import FetchMapper, structure_key
-from tfnb.client.session_errors import explain
+from tfnb.client.session_errors import explain, explain_interrupt
 from tfnb.core import errors
 from tfnb.proto.config_pb2 import CallableOptions
 
@@ -98,6 +98,9 @@ class CallableFromOptions:
             results = self._session._session.run_callable(self._handle, converted, run_metadata)
         except errors.OpError as error:
             raise explain(error, self._session.graph, None) from error.__cause__
+        except KeyboardInterrupt as interrupt:
+            explain_interrupt(interrupt, self._session.graph)
+            raise
         return [
             value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
             for value in results

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.client import conversions
 from tfnb.client.feeds import Feed, expand_feed_dict, fed_tensor
 from tfnb.client.fetches import FetchMapper
-from tfnb.client.session_errors import explain
+from tfnb.client.session_errors import explain, explain_interrupt
 from tfnb.core import errors
 from tfnb.core.resource_mgr import owned
 from tfnb.framework.operation import Operation
@@ -65,6 +65,9 @@ def run(
             results = session._session.partial_run(handle, values, wanted)
         except errors.OpError as error:
             raise explain(error, graph, None) from error.__cause__
+        except KeyboardInterrupt as interrupt:
+            explain_interrupt(interrupt, graph)
+            raise
     by_name = dict(zip(wanted, results))
     return mapper.build_results(
         [

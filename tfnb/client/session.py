@@ -25,7 +25,7 @@ from tfnb.client.call_plan import CallPlan
 from tfnb.client.callable import CallableFromOptions, make_callable
 from tfnb.client.feeds import expand_feed_dict
 from tfnb.client.fetches import FetchMapper, structure_key
-from tfnb.client.session_errors import explain
+from tfnb.client.session_errors import describe, explain
 from tfnb.common_runtime import direct_session, session_factory
 from tfnb.core import errors
 from tfnb.framework import default_session, traceback_of_user
@@ -312,6 +312,15 @@ class BaseSession:
             InvalidArgumentError: Something is not declared, given twice, or cannot be computed yet.
         """
         return partial_run.run(self, handle, fetches, feed_dict)
+
+    def waiting(self) -> str:
+        """What every step in flight waits for, as text; for another thread to ask while they run.
+
+        Names the nodes, what they wait for, and where they were made. It only looks: no step is
+        slowed down or changed.
+        """
+        found = self._session.waiting()
+        return "No step is in flight." if found is None else describe(found, self._graph)
 
     # -- default session, end ----------------------------------------------------------------------
 

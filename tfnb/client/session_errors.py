@@ -8,8 +8,10 @@ error stay as they were.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import deque
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfnb.core.errors import FailedPreconditionError, OpError
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.client.call_plan import CallPlan
+    from tfnb.core.standstill import Standstill
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
@@ -28,6 +31,7 @@ _MAX_LISTED = 4
 _MAX_NAMES = 8
 _MAX_PATH = 5
 
+_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 _NODE_IN_MESSAGE = re.compile(r"\{\{node ([^}\s]+)\}\}|\[\[node ([^\s\]]+)")
 
 
@@ -44,7 +48,7 @@ def explain(error: OpError, graph: Graph, plan: CallPlan | None) -> OpError:
     """
     name = error.node_name or _node_in(error.message)
     op = _find_operation(graph, name)
-    lines = [error.message]
+    lines = [_with_places(error.message, error.standstill, graph)]
     if name is not None and (op is not None or not _NODE_IN_MESSAGE.search(error.message)):
         lines.append(f"\t [[node {name}{_definition(op)}]]")
     lines += _advice(error, op, plan)
@@ -59,6 +63,31 @@ def explain(error: OpError, graph: Graph, plan: CallPlan | None) -> OpError:
     for note in getattr(error, "__notes__", ()):
         explained.add_note(note)
     return explained
+
+
+def explain_interrupt(interrupt: KeyboardInterrupt, graph: Graph) -> None:
+    """Adds to the note on an interrupt, which says what the step waited for, who made those."""
+    standstill = getattr(interrupt, "standstill", None)
+    if standstill is not None:
+        notes = interrupt.__notes__
+        notes[:] = [_with_places(note, standstill, graph) for note in notes]
+
+
+def describe(standstill: Standstill, graph: Graph) -> str:
+    """What steps wait for, with the places where the nodes were made."""
+    return standstill.render(lambda name: _place(_find_operation(graph, name)))
+
+
+def _with_places(text: str, standstill: Standstill | None, graph: Graph) -> str:
+    if standstill is None:
+        return text
+    return text.replace(standstill.render(), describe(standstill, graph))
+
+
+def _place(op: Operation | None) -> str:
+    if op is None or op.creation_site is None:
+        return ""
+    return f"{op.creation_site}{_caller(op)}"
 
 
 def _node_in(message: str) -> str | None:
@@ -90,7 +119,11 @@ def _caller(op: Operation) -> str:
     site, frames = op.creation_site, op.traceback
     if site is None or site.cell is not None or site.function == "<module>" or len(frames) < 2:
         return ""
-    return f", called from {frames[-2].filename}:{frames[-2].lineno}"
+    for frame in reversed(frames[:-1]):
+        is_ours = frame.filename.startswith(_PACKAGE)
+        if not is_ours and (frame.filename, frame.lineno) != (site.file, site.line):
+            return f", called from {frame.filename}:{frame.lineno}"
+    return ""
 
 
 def _advice(error: OpError, op: Operation | None, plan: CallPlan | None) -> list[str]:

@@ -51,6 +51,7 @@ from tfnb.common_runtime.session_state import SessionState
 from tfnb.common_runtime.session_views import partitioned_view, placed_view
 from tfnb.common_runtime.step_stats_collector import RunRecorder, add_allocations
 from tfnb.common_runtime.thread_pool import InterOpThreadPools
+from tfnb.common_runtime.waiting import absent_value, explain_steps
 from tfnb.core import errors
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
 from tfnb.core.resource_mgr import RefCell
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device import Device, DeviceAttributes
     from tfnb.common_runtime.session_factory import SessionOptions
     from tfnb.common_runtime.thread_pool import ThreadPool
+    from tfnb.core.standstill import Standstill
     from tfnb.graph.cost_model import CostModel
     from tfnb.graph.graph import Graph, Node
     from tfnb.proto import config_pb2, graph_pb2
@@ -284,7 +286,7 @@ class DirectSession:
         if prepared.fetch_order is not None:
             results = [results[position] for position in prepared.fetch_order]
         del call_frame.retvals
-        return own_all(results, prepared.fetches)
+        return own_all(results)
 
     def run_step(self, executors: Executors, run_state: RunState) -> None:
         """Runs all partitions of a signature for one step."""
@@ -302,13 +304,12 @@ class DirectSession:
                     run_state.abort(failure)
                     raise
             else:
-                drive(
-                    run_state,
-                    [
-                        ExecutorState(state, run_state, step, index)
-                        for index, state in enumerate(states)
-                    ],
-                )
+                running = [
+                    ExecutorState(state, run_state, step, index)
+                    for index, state in enumerate(states)
+                ]
+                drive(run_state, running)
+                _check_retvals(executors, run_state, running)
         except BaseException as failure:
             error = f"{type(failure).__name__}: {failure}"
             raise
@@ -437,6 +438,10 @@ class DirectSession:
         """The steps in flight."""
         return list(self._active)
 
+    def waiting(self) -> Standstill | None:
+        """What every step in flight waits for or does; None where there is none."""
+        return explain_steps([*self._active, *self._partial_runs.run_states()])
+
     def close(self) -> None:
         """Ends all steps in flight and drops the session's state; a second call does nothing."""
         with self._lock:
@@ -548,11 +553,25 @@ def start_timer(run_state: RunState, timeout_ms: int) -> threading.Timer:
     return timer
 
 
-def own_all(results: list[Any], names: Sequence[str]) -> list[Any]:
+def _check_retvals(
+    executors: Executors, run_state: RunState, states: Sequence[ExecutorState]
+) -> None:
+    """Refuses a step that ended without a value for one of its fetches.
+
+    Raises:
+      InvalidArgumentError: a fetched tensor is dead, or never became ready.
+    """
+    frame = run_state.call_frame
+    assert frame is not None
+    for position, value in enumerate(frame.retvals):
+        if value is None:
+            raise absent_value(states, position, f"'{executors.fetches[position]}'")
+
+
+def own_all(results: list[Any]) -> list[Any]:
     """Values that the caller may keep and write to.
 
     Raises:
-      InvalidArgumentError: a fetched tensor is dead.
       FailedPreconditionError: a fetched variable has no value.
     """
     for position, value in enumerate(results):
@@ -560,10 +579,6 @@ def own_all(results: list[Any], names: Sequence[str]) -> list[Any]:
             # Held here by: the list, the local name, getrefcount's argument.
             if getrefcount(value) > 3 or value.base is not None or not value.flags.writeable:
                 results[position] = value.copy()
-        elif value is None:
-            raise errors.invalid_argument(
-                f"Retval[{position}] does not have value: '{names[position]}' is dead in this step."
-            )
         elif isinstance(value, RefCell):
             found = value.read()
             results[position] = found.copy() if isinstance(found, np.ndarray) else found

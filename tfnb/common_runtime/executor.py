@@ -42,7 +42,7 @@ from tfnb.common_runtime.immutable_executor_state import (
 from tfnb.common_runtime.kernel_errors import annotate, check_outputs, missing_output
 from tfnb.common_runtime.kernel_stats import PooledKernel, measured_call
 from tfnb.common_runtime.propagator_state import IterationState, PropagatorState
-from tfnb.common_runtime.waiting import explain_waiting
+from tfnb.common_runtime.waiting import explained, warn_if_final
 from tfnb.core import errors
 from tfnb.core.op_kernel import OpKernelContext, StepContext
 from tfnb.core.resource_mgr import RefCell
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 _POSITIONS = [np.int32(position) for position in range(64)]
 # How long the driving thread sleeps at most before it looks for an interrupt, in seconds.
 _NAP_S = 0.05
+# After so many of them a step that nobody can make go on is worth a line in the log.
+NAPS_UNTIL_WARNING = 200
 # How long an interrupted step waits for the answers of its kernels, in seconds.
 _GRACE_S = 0.1
 
@@ -321,14 +323,23 @@ def drive(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
       OpError: the first error of the step, after everything inside it has ended.
       KeyboardInterrupt: the user interrupted; the step has ended.
     """
+    run_state.executors = executors
     try:
         pump(run_state, executors)
         while run_state.num_waiting:
             wait_for_answer(run_state)
             pump(run_state, executors)
     except BaseException as error:
-        end_step(run_state, error)
+        found = error
+        try:
+            found = explained(run_state, error)
+        finally:
+            end_step(run_state, found)
+        if found is not error:
+            raise found from error.__cause__
         raise
+    finally:
+        run_state.executors = ()
     if run_state.record_outputs is None:
         for executor in executors:
             executor.immutable.is_checked = True
@@ -365,17 +376,19 @@ def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
       DeadlineExceededError: ``time.monotonic()`` has passed ``deadline``.
       OpError: the step was asked to end meanwhile.
     """
+    num_naps = 0
     while not run_state.inbox:
-        stop = run_state.stop
+        run_state.is_still = True
         if deadline is not None and monotonic() > deadline:
-            stop = errors.deadline_exceeded("Timed out waiting for notification")
-        if isinstance(stop, errors.DeadlineExceededError):
-            # Time ran out while nothing could run: the news is who waits for what.
-            raise errors.deadline_exceeded(f"{stop.message}\n{explain_waiting(run_state)}")
-        if stop is not None:
-            raise stop
+            run_state.end(errors.deadline_exceeded("Timed out waiting for notification"))
+        if run_state.stop is not None:
+            raise run_state.stop
         run_state.wake.wait(_NAP_S)
         run_state.wake.clear()
+        num_naps += 1
+        if num_naps == NAPS_UNTIL_WARNING:
+            warn_if_final(run_state)
+    run_state.is_still = False
 
 
 def end_step(run_state: RunState, error: BaseException) -> None:
@@ -400,6 +413,8 @@ def end_step(run_state: RunState, error: BaseException) -> None:
         if run_state.num_waiting > 0:
             run_state.wake.wait(_NAP_S)
             run_state.wake.clear()
+    # What they waited with would otherwise live on in a circle: node, step, node.
+    run_state.waiting.clear()
 
 
 def run_schedule(

@@ -18,6 +18,7 @@ from tfnb.common_runtime.kernel_stats import PoolChoice
 from tfnb.common_runtime.lowering.emit import run_acyclic
 from tfnb.common_runtime.placer import Placer
 from tfnb.common_runtime.run_state import CallFrame
+from tfnb.common_runtime.waiting import absent_value
 from tfnb.core import errors
 from tfnb.core.op_kernel import OpKernel, OpKernelContext, StepContext, create_kernel
 from tfnb.graph.function_body import instantiate
@@ -121,6 +122,11 @@ class FunctionLibraryRuntime:
         """
         return graph_to_graph_def(instantiate(self._find(name), attrs, self._library()).graph)
 
+    @property
+    def session_graph(self) -> Graph | None:
+        """The whole graph of the session, for whoever explains what one of its steps does."""
+        return self._session.graph
+
     def gradient_function(self, name: str) -> str:
         """The name of the function that a function was given as its gradient, or ""."""
         library = self._library()
@@ -151,14 +157,12 @@ class FunctionLibraryRuntime:
             frame,
         )
         try:
-            _run(function, run_state, step)
+            states = _run(function, run_state, step)
         finally:
             caller.leave(run_state)
         for position, value in enumerate(frame.retvals):
             if value is None:
-                raise errors.invalid_argument(
-                    f"Retval[{position}] does not have value: it is dead in function '{name}'."
-                )
+                raise absent_value(states, position, f"result {position} of function '{name}'")
         return frame.retvals
 
     def run(
@@ -261,12 +265,14 @@ class FunctionLibraryRuntime:
         return InstantiatedFunction(name, executors, num_args, num_retvals)
 
 
-def _run(function: InstantiatedFunction, run_state: RunState, step: StepContext) -> None:
+def _run(
+    function: InstantiatedFunction, run_state: RunState, step: StepContext
+) -> list[ExecutorState]:
+    """Runs the body; gives its partitions as they are now, where they kept counts."""
     executors = function.states(run_state.pool)
     if len(executors) == 1 and executors[0].schedule is not None:
         run_acyclic(executors[0], run_state, step, 0)
-        return
-    drive(
-        run_state,
-        [ExecutorState(one, run_state, step, index) for index, one in enumerate(executors)],
-    )
+        return []
+    states = [ExecutorState(one, run_state, step, index) for index, one in enumerate(executors)]
+    drive(run_state, states)
+    return states

@@ -18,6 +18,7 @@ import numpy as np
 
 from tfnb.common_runtime.executor import ExecutorState, end_step, pump, wait_for_answer
 from tfnb.common_runtime.run_state import RunState
+from tfnb.common_runtime.waiting import explained
 from tfnb.core import errors
 from tfnb.core.rendezvous import create_key
 from tfnb.core.resource_mgr import RefCell
@@ -74,6 +75,7 @@ class PartialRuns:
                 executors.states if pool is None else executors.states_for_pool()
             )
         ]
+        run_state.executors = states
         handle = f"{';'.join(feeds)}->{';'.join(fetches)}/{';'.join(targets)}/{next(self._numbers)}"
         hooks = run_state.hooks
         if hooks.step_started is not None:
@@ -156,11 +158,21 @@ class PartialRuns:
     def _guarded(self, handle: str, run: _PartialRun, work: Any) -> Any:
         """Calls ``work``; ends the handle if it fails."""
         try:
+            run.run_state.is_still = False
             with np.errstate(all="ignore"):
-                return work()
+                found = work()
+            # Between two calls nobody drives the step: what waits now waits until the next one.
+            run.run_state.is_still = bool(run.run_state.num_waiting)
+            return found
         except BaseException as error:
-            end_step(run.run_state, error)
-            self._end(handle, run, error)
+            found = error
+            try:
+                found = explained(run.run_state, error)
+            finally:
+                end_step(run.run_state, found)
+                self._end(handle, run, found)
+            if found is not error:
+                raise found from error.__cause__
             raise
 
     def _end(self, handle: str, run: _PartialRun, error: BaseException | None) -> None:
@@ -208,6 +220,11 @@ class PartialRuns:
     def _key(self, name: str) -> str:
         host = self._session.device_mgr.host.name
         return create_key(host, 1, host, name, 0, 0)
+
+    def run_states(self) -> list[RunState]:
+        """The steps that were begun and not ended."""
+        with self._lock:
+            return [run.run_state for run in self._runs.values()]
 
     def close(self, error: BaseException) -> None:
         """Ends every handle."""

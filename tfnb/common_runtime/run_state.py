@@ -19,7 +19,7 @@ from tfnb.core.resource_mgr import ResourceMgr
 from tfnb.core.step_events import IDLE_HOOKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tfnb.common_runtime.kernel_stats import PooledKernel
     from tfnb.common_runtime.thread_pool import ThreadPool
@@ -49,8 +49,10 @@ class RunState:
         nodes.
       inbox: (executor, tagged node, outputs or exception) from asynchronous kernels and from the
         threads of the pool.
+      is_still: the driving thread sleeps until somebody answers; nothing is ready.
       waiting: who has not answered, by id: (executor, tagged node, inputs, the work of a pool's
         thread or None); likewise.
+      executors: the partitions while the step runs; for whoever asks how far it is.
       num_waiting: kernels elsewhere that have not answered; touched by the driving thread only.
       pool: the threads that expensive kernels of this step run on; None: the driving thread.
     """
@@ -62,8 +64,10 @@ class RunState:
         "call_frame",
         "children",
         "depth",
+        "executors",
         "hooks",
         "inbox",
+        "is_still",
         "num_waiting",
         "pool",
         "record_outputs",
@@ -89,6 +93,7 @@ class RunState:
         self.inbox: deque[tuple[Any, Any, Any]] = deque()
         self.wake = threading.Event() if needs_wake else _NEVER
         self.num_waiting = 0
+        self.is_still = False
         self.waiting: dict[int, tuple[Any, Any, Any, PooledKernel | None]] = {}
         self.pool = pool
         self._cancellation_manager: CancellationManager | None = None
@@ -97,6 +102,7 @@ class RunState:
         self.children: tuple[RunState, ...] = ()
         self.record_outputs: Callable[[int, Any, Any], None] | None = None
         self.depth = 0
+        self.executors: Sequence[Any] = ()
 
     @property
     def cancellation_manager(self) -> CancellationManager:
@@ -159,5 +165,6 @@ class RunState:
 
     def close(self) -> None:
         """Frees what the step owned."""
+        self.executors = ()
         if self._step_container is not None:
             self._step_container.clear()

@@ -1,10 +1,20 @@
-"""Who waits in a step, and for what: the answer when a step stands still."""
+"""Who waits in a step, and for what: the answer when a step stands still, or ends without a value.
+
+All of this runs after the fact, or for somebody who asks from another thread; a step that goes on
+pays nothing for it.  It only reads.  A step that runs on meanwhile may change under its eyes: then
+the answer is a little old, never wrong in kind.
+"""
 
 from __future__ import annotations
 
+import itertools
+import logging
 from typing import TYPE_CHECKING, Any
 
+from tfnb.common_runtime.step_progress import NodeStatus, StepProgress, frames_below
+from tfnb.core import errors
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
+from tfnb.core.standstill import Finding, Standstill
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,45 +24,155 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.kernel_stats import PooledKernel
     from tfnb.common_runtime.propagator_state import FrameState, IterationState
     from tfnb.common_runtime.run_state import RunState
+    from tfnb.graph.graph import Graph
+    from tfnb.graph.node import Node
 
-_MOST_LINES = 6
+_log = logging.getLogger("tfnb")
+
+# Of many nodes that could help the first ones are named.
+_MOST_PARTNERS = 2
+
+# What an op that waits is waiting for, and whose ops could give it; by a part of the op's name.
+_PARTNERS = (
+    ("Enqueue", "room", ("QueueDequeue", "ReaderRead"), "takes elements out"),
+    ("Dequeue", "elements", ("QueueEnqueue",), "puts elements in"),
+    ("ReaderRead", "elements", ("QueueEnqueue",), "puts elements in"),
+    ("BarrierTakeMany", "elements", ("BarrierInsertMany",), "puts elements in"),
+    ("TakeGradient", "gradients", ("AccumulatorApplyGradient",), "applies gradients"),
+)
+_CLOSES = ("QueueClose", "BarrierClose")
+# Ops that hand their input on, so that a handle is the one before them.
+_PASSES_ON = frozenset(["Identity", "RefIdentity", "Enter", "RefEnter", "Switch", "RefSwitch"])
 
 
-def explain_waiting(run_state: RunState) -> str:
-    """One line for each node that waits, then for each loop that holds an iteration back.
-
-    Empty where nothing waits: the step is busy, not stuck.
-    """
+def explain_standstill(run_state: RunState) -> Standstill | None:
+    """Why a step does not go on; None where nothing waits: the step is busy, not stuck."""
+    for child in run_state.children:
+        found = explain_standstill(child)
+        if found is not None:
+            return found
     rows = list(run_state.waiting.values())
-    if not rows:
-        return ""
-    lines = [
-        _in_pool(tagged[0], tagged[1], work)
-        if work is not None
-        else _describe(executor, tagged[0], tagged[1], args)
-        for executor, tagged, args, work in rows
-    ]
+    if not rows or not run_state.is_still:
+        return None
+    step = StepProgress(run_state.executors)
+    findings, can_be_helped = [], False
+    for executor, tagged, args, work in rows:
+        if work is not None:
+            finding, is_final = _in_pool(tagged[0], tagged[1], work), False
+        else:
+            finding, is_final = _describe(step, executor, tagged[0], tagged[1], args)
+        findings.append(finding)
+        can_be_helped = can_be_helped or not is_final
+    # A queue says more than a transfer that waits for it.
+    findings.sort(key=lambda finding: "Recv)" in finding.text)
     for executor in dict.fromkeys(row[0] for row in rows):
-        lines += _held_back(executor.propagator.root)
-    if len(lines) > _MOST_LINES:
-        more = len(lines) - _MOST_LINES + 1
-        lines = [*lines[: _MOST_LINES - 1], f"... and {more} more"]
+        findings += _held_back(executor.propagator.root)
     runs = any(work is not None and work.is_taken for *_, work in rows)
-    header = "Not done yet:" if runs else "Nothing can run:"
-    return f"{header}\n" + "\n".join(f"  {line}" for line in lines)
+    heading = "Not done yet:" if runs else "Nothing can run:"
+    return Standstill(heading, tuple(findings), is_final=not can_be_helped)
+
+
+def explain_progress(run_state: RunState) -> Standstill | None:
+    """Where a step is that goes on and on; None where there is no loop to tell about."""
+    findings = [
+        Finding(
+            f"frame '{frame.info.name}' is in iteration {frame.iteration_count}",
+            frame.info.nodes[0].name if frame.info.nodes else "",
+        )
+        for executor in run_state.executors
+        for frame in frames_below(executor.propagator.root)
+        if frame.parent is not None
+    ]
+    return Standstill("Still running:", tuple(findings)) if findings else None
+
+
+def explain_steps(run_states: Sequence[RunState]) -> Standstill | None:
+    """What each of several steps does."""
+    findings = []
+    for run_state in run_states:
+        found = explain_standstill(run_state)
+        if found is not None:
+            text = f"step {run_state.step_id} stands still"
+        else:
+            text, found = f"step {run_state.step_id} is running", explain_progress(run_state)
+        findings.append(Finding(text, "", () if found is None else found.findings))
+    return Standstill("Steps in flight:", tuple(findings)) if findings else None
+
+
+def explained(run_state: RunState, error: BaseException) -> BaseException:
+    """The error that a step ends with, saying where the step was when it was ended from outside.
+
+    A time-out becomes another error with a longer message; an interrupt gains a note.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        found = None if hasattr(error, "standstill") else _explain_end(run_state)
+        if found is not None:
+            error.standstill = found  # type: ignore[attr-defined]
+            error.add_note(found.render())
+    elif isinstance(error, errors.DeadlineExceededError) and error is run_state.stop:
+        found = _explain_end(run_state)
+        if found is not None:
+            longer = errors.deadline_exceeded(f"{error.message}\n{found.render()}")
+            longer.standstill = found
+            return longer
+    return error
+
+
+def _explain_end(run_state: RunState) -> Standstill | None:
+    try:
+        return explain_standstill(run_state) or explain_progress(run_state)
+    except Exception:
+        # What happened to the step matters more than the words about it.
+        _log.debug("No account of a step that was ended.", exc_info=True)
+        return None
+
+
+def warn_if_final(run_state: RunState) -> bool:
+    """Logs a line if a step stands still and nobody can make it go on; whether it did."""
+    found = explain_standstill(run_state)
+    if found is None or not found.is_final:
+        return False
+    first = found.findings[0]
+    reasons = "".join(f"; {reason.text}" for reason in first.reasons)
+    _log.warning("A step stands still and cannot go on by itself: %s%s.", first.text, reasons)
+    return True
+
+
+# -- one node that waits ---------------------------------------------------------------------------
 
 
 def _describe(
-    executor: ExecutorState, item: NodeItem, iteration: IterationState, args: Sequence[Any]
-) -> str:
-    return f"'{item.name}' ({item.op}) waits for {_cause(executor, item, args)}{_where(iteration)}"
+    step: StepProgress,
+    executor: ExecutorState,
+    item: NodeItem,
+    iteration: IterationState,
+    args: Sequence[Any],
+) -> tuple[Finding, bool]:
+    """The node, and whether nobody can give it what it waits for."""
+    kernel = item.kernel
+    assert kernel is not None
+    node, is_final = item.name, False
+    reasons: list[Finding] = []
+    if item.is_transfer:
+        tensor = kernel.attrs["tensor_name"].decode()
+        if kernel.attrs["client_terminated"]:
+            wanted = f"the feed '{tensor}' of this partial run"
+            node = tensor.partition(":")[0]
+        else:
+            wanted = f"'{tensor}' from {kernel.attrs['send_device'].decode()}"
+            source = kernel.attrs.get("_src", b"").decode()
+            node = source or item.name
+            reasons, is_final = _sender(step, item, iteration, tensor)
+    else:
+        wanted, reasons, is_final = _resource_text(step, executor, item, args)
+    text = f"'{item.name}' ({item.op}) waits for {wanted}{_where(iteration)}"
+    return Finding(text, node, tuple(reasons)), is_final
 
 
-def _in_pool(item: NodeItem, iteration: IterationState, work: PooledKernel) -> str:
+def _in_pool(item: NodeItem, iteration: IterationState, work: PooledKernel) -> Finding:
     verb = "runs on" if work.is_taken else "waits for"
-    return (
-        f"'{item.name}' ({item.op}) {verb} a thread of pool '{work.pool_name}'{_where(iteration)}"
-    )
+    pool = f"a thread of pool '{work.pool_name}'"
+    return Finding(f"'{item.name}' ({item.op}) {verb} {pool}{_where(iteration)}", item.name)
 
 
 def _where(iteration: IterationState) -> str:
@@ -61,42 +181,188 @@ def _where(iteration: IterationState) -> str:
     return f", in iteration {iteration.number} of frame '{iteration.frame.info.name}'"
 
 
-def _cause(executor: ExecutorState, item: NodeItem, args: Sequence[Any]) -> str:
-    kernel = item.kernel
-    assert kernel is not None
-    if item.is_transfer:
-        tensor = kernel.attrs["tensor_name"].decode()
-        if kernel.attrs["client_terminated"]:
-            return f"the feed '{tensor}' of this partial run"
-        return f"'{tensor}' from {kernel.attrs['send_device'].decode()}"
-    resource = _resource(executor, args[0]) if args else None
+def _sender(
+    step: StepProgress, receiver: NodeItem, iteration: IterationState, tensor: str
+) -> tuple[list[Finding], bool]:
+    """Who would send a tensor, and why it has not."""
+    sender = step.sender_of(receiver)
+    if sender is None:
+        return [Finding("no node of this step sends it")], True
+    position = step.position_of(sender, iteration)
+    if position is None:
+        return [
+            Finding(
+                f"'{sender.name}' would send it, from frame '{sender.frame.name}', which no value "
+                "has entered"
+            )
+        ], False
+    blocked_by, stopped = step.blockers(sender, position)
+    if blocked_by:
+        names = " and ".join(f"'{blocker.name}'" for blocker in blocked_by[:_MOST_PARTNERS])
+        # Whether those can be helped is told with them.
+        return [Finding(f"that comes after {names}")], True
+    if stopped is None or not step.missing_inputs(*stopped):
+        return [Finding(f"'{sender.name}' sent it under another key")], False
+    return [_missing_inputs(step, *stopped)], False
+
+
+def _missing_inputs(step: StepProgress, item: NodeItem, iteration: IterationState) -> Finding:
+    missing = step.missing_inputs(item, iteration)
+    names = ", ".join(f"'{source.name}'" for source in missing[: _MOST_PARTNERS + 1])
+    if len(missing) > _MOST_PARTNERS + 1:
+        names += f" and {len(missing) - _MOST_PARTNERS - 1} more"
+    count = f"{len(missing)} of its {step.num_inputs(item)} inputs"
+    return Finding(f"'{item.name}' ({item.op}) never got {count}: {names}", item.name)
+
+
+def _resource_text(
+    step: StepProgress, executor: ExecutorState, item: NodeItem, args: Sequence[Any]
+) -> tuple[str, list[Finding], bool]:
+    """What an op waits for at a resource, who could give it, and whether nobody can."""
+    row = next((row for row in _PARTNERS if row[0] in item.op), None)
+    resource = _find_resource(executor, item, args)
     size = getattr(resource, "size", None)
-    if resource is None or not callable(size):
-        return "an answer from outside"
-    wanted = "room" if "Enqueue" in item.op else "elements"
+    if row is None or resource is None or not callable(size):
+        return "an answer from outside", [], False
+    _, wanted, partner_ops, does = row
     state = "closed, " if getattr(resource, "is_closed", False) else ""
-    return f"{wanted} of queue '{getattr(resource, 'name', '')}' ({state}{size()} elements inside)"
+    kept = getattr(resource, "min_after_dequeue", 0) if wanted == "elements" else 0
+    keeps = f", of which {kept} stay" if kept else ""
+    graph = getattr(executor.step.function_library, "session_graph", None)
+    node = None if graph is None else graph.find_node(item.name)
+    handles = {} if node is None else _handles(node)
+    # The user knows the queue by the name of its op.
+    name = next(iter(handles.values()), getattr(resource, "name", ""))
+    text = f"{wanted} of queue '{name}' ({state}{size()} elements inside{keeps})"
+    partners = _partners(graph, node, handles, partner_ops) if graph and node and handles else None
+    if partners is None:
+        return text, [], False
+    if not partners and graph is not None and node is not None:
+        closing = _partners(graph, node, handles, _CLOSES)
+        return text, [Finding(f"no op of this session's graph {does}")], closing == []
+    reasons = []
+    for partner in partners[:_MOST_PARTNERS]:
+        why = ""
+        for other, position in step.find(partner.name):
+            if step.status(other, position) == NodeStatus.UNREADY:
+                blocked_by, _ = step.blockers(other, position)
+                if item in blocked_by:
+                    why = " after this one"
+        reasons.append(Finding(f"'{partner.name}' ({partner.op}) {does}{why}", partner.name))
+    if len(partners) > _MOST_PARTNERS:
+        reasons.append(Finding(f"so do {len(partners) - _MOST_PARTNERS} more"))
+    return text, reasons, False
 
 
-def _resource(executor: ExecutorState, handle: Any) -> Any:
+def _find_resource(executor: ExecutorState, item: NodeItem, args: Sequence[Any]) -> Any:
     manager = executor.immutable.device.resource_manager
-    if isinstance(handle, ResourceHandle):
-        return manager.find(handle.container, handle.type_name, handle.name)
-    if isinstance(handle, RefCell) and handle.value is not None:
-        container, name = (part.decode() for part in handle.value.tolist())
-        return manager.find(container, "Queue", name)
+    for handle in args:
+        if isinstance(handle, ResourceHandle):
+            found = manager.find(handle.container, handle.type_name, handle.name)
+        elif isinstance(handle, RefCell) and getattr(handle.value, "shape", None) == (2,):
+            container, name = (part.decode() for part in handle.value.tolist())
+            found = manager.find(container, "Queue", name)
+        else:
+            continue
+        if callable(getattr(found, "size", None)):
+            return found
     return None
 
 
-def _held_back(frame: FrameState) -> list[str]:
+def _partners(
+    graph: Graph, waiting: Node, handles: dict[Any, str], ops: tuple[str, ...]
+) -> list[Node] | None:
+    """The ops of a session's graph that work on the same resource; None where that is not known."""
+    found = [
+        node
+        for node in graph.op_nodes()
+        if node.op.startswith(ops)
+        and node is not waiting
+        and not handles.keys().isdisjoint(_handles(node))
+    ]
+    return None if not found and _is_in_function(graph, ops) else found
+
+
+def _is_in_function(graph: Graph, ops: tuple[str, ...]) -> bool:
+    """Whether a function of the library has such an op, on a resource that is its caller's."""
+    definitions = [] if graph.library is None else map(graph.library.find, graph.library.names())
+    return any(
+        node_def.op.startswith(ops)
+        for definition in definitions
+        if definition is not None
+        for node_def in definition.function_def.node_def
+    )
+
+
+def _handles(node: Node) -> dict[tuple[str, str, str], str]:
+    """The resources that a node's inputs stand for, (op, container, name), and their nodes."""
+    found = {}
+    for edge in itertools.islice(node.in_edges, 8):
+        source: Node = edge.src
+        for _ in range(64):
+            if source.op not in _PASSES_ON or edge.is_control:
+                break
+            source = source.input_node(0)
+        attrs = source.attrs
+        if edge.is_control or "shared_name" not in attrs or "container" not in attrs:
+            continue
+        name = attrs["shared_name"].decode() or source.name
+        found[(source.op, attrs["container"].decode(), name)] = source.name
+    return found
+
+
+# -- loops -----------------------------------------------------------------------------------------
+
+
+def _held_back(root: FrameState) -> list[Finding]:
     """Loops that may not begin an iteration before an older one ends."""
-    lines = []
-    if frame.next_iteration_roots:
-        lines.append(
+    return [
+        Finding(
             f"frame '{frame.info.name}' holds back iteration {frame.iteration_count + 1}: "
             f"{frame.num_outstanding_iterations} iterations are in flight "
             f"(parallel_iterations={frame.max_parallel_iterations})"
         )
-    for child in frame.children.values():
-        lines += _held_back(child)
-    return lines
+        for frame in frames_below(root)
+        if frame.next_iteration_roots
+    ]
+
+
+# -- results that are missing ----------------------------------------------------------------------
+
+
+def absent_value(executors: Sequence[ExecutorState], position: int, name: str) -> errors.OpError:
+    """The error of a step that ended without a value for one of its results.
+
+    Args:
+      executors: the partitions, as the step left them.
+      position: of the result among those of the call frame.
+      name: what the result is called.
+    """
+    is_dead, finding = True, None
+    try:
+        is_dead, finding = _reason_of_absence(StepProgress(executors), position)
+    except Exception:
+        _log.debug("No account of a value that is missing.", exc_info=True)
+    what = "is dead in this step" if is_dead else "never became ready in this step"
+    heading = f"Retval[{position}] does not have value: {name} {what}"
+    if finding is None:
+        return errors.invalid_argument(f"{heading}.")
+    found = Standstill(f"{heading}:", (finding,))
+    error = errors.invalid_argument(found.render())
+    error.standstill = found
+    return error
+
+
+def _reason_of_absence(step: StepProgress, position: int) -> tuple[bool, Finding | None]:
+    """Whether a result is dead (else nobody made it), and which node is to blame."""
+    place = step.result(position)
+    if place is None:
+        return True, None
+    if step.status(*place) == NodeStatus.UNREADY:
+        _, stopped = step.blockers(*place)
+        return False, None if stopped is None else _missing_inputs(step, *stopped)
+    origin = step.origin_of_deadness(*place)
+    if origin is None:
+        return True, None
+    did = "sent its value the other way" if "Switch" in origin.op else "gave no value"
+    return True, Finding(f"'{origin.name}' ({origin.op}) {did}", origin.name)

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tfnb.core.standstill import Standstill
+
 OK = 0
 CANCELLED = 1
 UNKNOWN = 2
@@ -72,6 +74,7 @@ class OpError(Exception):
         experimental_payloads: Details as a mapping of bytes or strings.
         node_name: The name of the failing node, filled in by the executor.
         names_creation: Whether the message itself says where ``op`` was made.
+        standstill: What the step waited for when it was ended; its text is part of the message.
     """
 
     def __init__(
@@ -91,6 +94,7 @@ class OpError(Exception):
         self.experimental_payloads: Mapping[Any, Any] = args[0] if args else {}
         self.node_name: str | None = None
         self.names_creation = False
+        self.standstill: Standstill | None = None
 
     def __str__(self) -> str:
         """Return the message, followed by where the op was made unless the message says so."""

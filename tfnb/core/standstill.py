@@ -1,0 +1,73 @@
+"""What a step waits for, in words: text of the runtime, places in the user's program of the client.
+
+The runtime knows which nodes wait and why; only the client knows which line made a node.  So the
+runtime attaches a :class:`Standstill` to the error of a step that was ended while it stood still,
+and the client renders it anew with a function that knows the places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MOST_LINES = 11
+"""How many lines a text has at most, its heading included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was found out.
+
+    Attributes:
+      text: a sentence without its full stop.
+      node: the node of the user's graph that the place after the text is of; "" for none.
+      reasons: further findings that say why.
+    """
+
+    text: str
+    node: str = ""
+    reasons: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Standstill:
+    """Why a step does not go on.
+
+    Attributes:
+      heading: what the findings have in common.
+      findings: the most telling first.
+      is_final: whether nobody can make the step go on, so that only its end is left.
+    """
+
+    heading: str
+    findings: tuple[Finding, ...]
+    is_final: bool = False
+
+    def render(self, place_of: Callable[[str], str] | None = None) -> str:
+        """The text, of at most ``MOST_LINES`` lines.
+
+        Args:
+          place_of: node name -> where it was made, or "".
+        """
+        lines: list[str] = []
+        num_left_out = 0
+        for finding in self.findings:
+            found = _lines(finding, place_of, "  ")
+            if 1 + len(lines) + len(found) >= MOST_LINES:
+                num_left_out += 1
+            else:
+                lines += found
+        if num_left_out:
+            lines.append(f"  ... and {num_left_out} more")
+        return "\n".join([self.heading, *lines])
+
+
+def _lines(finding: Finding, place_of: Callable[[str], str] | None, indent: str) -> list[str]:
+    place = place_of(finding.node) if place_of is not None and finding.node else ""
+    lines = [f"{indent}{finding.text}{f', made at {place}' if place else ''}"]
+    for reason in finding.reasons:
+        lines += _lines(reason, place_of, indent + "  ")
+    return lines
