@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.common_runtime.graph_defs import binary, const, node, placeholder, session
+from tests.common_runtime.graph_defs import binary, const, graph_def, node, placeholder, session
 from tfnb.common_runtime.optimization_registry import (
+    REGISTRY,
     Grouping,
     OptimizationPassOptions,
     OptimizationPassRegistry,
 )
 from tfnb.core import dtypes, errors
-from tfnb.proto import config_pb2
+from tfnb.proto import config_pb2, graph_pb2
 
 F = np.float32
 
@@ -43,6 +44,51 @@ def test_passes_of_a_grouping_run_by_phase_and_report_what_they_did():
     assert registry.listing()[0] == (Grouping.PRE_PLACEMENT, 0, "other")
 
 
+class CallsSeven:
+    """A pass that adds a function without inputs, and calls it instead of every Const."""
+
+    name = "calls_seven"
+
+    def run(self, options):
+        """Replaces constants."""
+        if options.graph is None:
+            return []
+        seven = graph_pb2.FunctionDef()
+        seven.signature.name = "seven"
+        seven.signature.output_arg.add(name="y", type=dtypes.float32.as_datatype_enum)
+        seven.node_def.add().CopyFrom(const("c", 7.0))
+        seven.ret["y"] = "c:output:0"
+        options.library.add_function(seven)
+        found = [each for each in options.graph.op_nodes() if each.op == "Const"]
+        for each in found:
+            options.graph.change_op(each, "seven", {})
+        return [f"'{each.name}' calls 'seven'" for each in found]
+
+
+@pytest.mark.parametrize("grouping", [Grouping.PRE_PLACEMENT, Grouping.POST_REWRITE_FOR_EXEC])
+def test_a_pass_may_add_functions_and_call_them(grouping):
+    """The session's graph had none; the next signature knows it, too."""
+    added = CallsSeven()
+    native = session(const("a", 1.0), placeholder("p"), binary("s", "Add", "a", "p"))
+    REGISTRY.register(grouping, 0, added)
+    try:
+        assert native.run({"p:0": F(1)}, ["s:0"], []) == [8.0]
+        assert native.run({}, ["a:0"], []) == [7.0]
+        (report,) = [one for one in native.optimization_reports(["a:0"]) if one.phase == 0 and
+                     one.grouping == grouping and one.name == "calls_seven"]  # fmt: skip
+        assert report.actions == ("'a' calls 'seven'",)
+    finally:
+        REGISTRY.deregister(grouping, added)
+    assert native.extend(graph_def(const("b", 2.0))) is None
+    assert native.run({}, ["b:0"], []) == [2.0]
+
+
+def test_every_grouping_may_run_without_a_graph():
+    """No pass of ours minds."""
+    options = OptimizationPassOptions(None, config_pb2.ConfigProto())
+    assert [REGISTRY.run_grouping(grouping, options) for grouping in Grouping] == [[]] * 4
+
+
 def nodes_of(native, feeds, fetches):
     """The names of the nodes that a signature runs."""
     prepared = native.prepare(feeds, fetches, ())
@@ -50,8 +96,9 @@ def nodes_of(native, feeds, fetches):
 
 
 def level(opt_level):
-    """A configuration with this level of optimisation."""
+    """A configuration with this level of optimisation, of the partitions alone."""
     config = config_pb2.ConfigProto()
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
     config.graph_options.optimizer_options.opt_level = opt_level
     return config
 
@@ -82,9 +129,9 @@ def test_constants_are_computed_once():
     names = nodes_of(native, ("p:0",), ("x:0",))
     assert "five" not in names
     assert "two" not in names
-    reports = native.prepare(("p:0",), ("x:0",), ()).executors.reports
-    assert [r.name for r in reports] == ["constant_folding"]
-    assert reports[0].actions == ("'five:0' (Add) became a constant",)
+    unneeded, folding = native.optimization_reports(["x:0"], ["p:0"])
+    assert (unneeded.name, folding.name) == ("pruning", "constant_folding")
+    assert folding.actions == ("'five:0' (Add) became a constant",)
 
 
 def test_equal_nodes_are_joined():

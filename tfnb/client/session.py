@@ -27,6 +27,7 @@ from tfnb.client.feeds import expand_feed_dict
 from tfnb.client.fetches import FetchMapper, structure_key
 from tfnb.client.session_errors import describe, explain
 from tfnb.common_runtime import direct_session, session_factory
+from tfnb.common_runtime.optimization_registry import OptimizationReports
 from tfnb.core import errors
 from tfnb.framework import default_session, traceback_of_user
 from tfnb.framework.default_graph import get_default_graph
@@ -194,6 +195,31 @@ class BaseSession:
         if options is None and run_metadata is None:
             return plan.run(values)
         return self._run_with_options(plan, values, options, run_metadata)
+
+    def optimization_reports(self, fetches: Any, feeds: Iterable[Any] = ()) -> OptimizationReports:
+        """What was optimised in the graph of a run, which is prepared here but not run.
+
+        Printed, it is plain text: a line for each pass, below it a line for each thing it did::
+
+            print(session.optimization_reports(loss, [x, y]))
+
+        Which passes run is up to ``tf.ConfigProto().graph_options``: ``optimizer_options`` and
+        ``rewrite_options``.
+
+        Args:
+            fetches: As for ``run``.
+            feeds: The tensors that the run is fed, or their names.
+
+        Returns:
+            The reports, in the order the passes ran; those that changed nothing are left out.
+
+        Raises:
+            OpError, RuntimeError, TypeError, ValueError: As in ``run``.
+        """
+        fed = [self._graph.as_graph_element(one, allow_operation=False) for one in feeds]
+        plan, _ = self._plan_for(fetches, dict.fromkeys(fed, None))
+        prepared = plan.executors
+        return OptimizationReports() if prepared is None else prepared.executors.reports
 
     def _run_with_options(
         self,

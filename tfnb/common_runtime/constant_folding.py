@@ -74,7 +74,7 @@ def _value(
     node: Node, values: dict[int, tuple[Any, ...]], device: Device
 ) -> tuple[Any, ...] | None:
     """The outputs of a node that is constant, else None."""
-    if not node.is_op or not _is_pure(node, device):
+    if not node.is_op or not is_pure(node, device):
         return None
     if not node.is_constant and not node.num_inputs:
         return None
@@ -88,6 +88,11 @@ def _value(
         if known is None:
             return None
         args[edge.dst_input] = known[edge.src_output]
+    return compute_constant(node, args, device)
+
+
+def compute_constant(node: Node, args: list[Any], device: Device) -> tuple[Any, ...] | None:
+    """The outputs of a pure node for these inputs, or None where it is to fail in the step."""
     try:
         with np.errstate(all="ignore"):
             definition = node.op_definition
@@ -102,7 +107,17 @@ def _value(
     return tuple(found) if isinstance(found, tuple | list) else (found,)
 
 
-def _is_pure(node: Node, device: Device) -> bool:
+def is_pure(node: Node, device: Device) -> bool:
+    """Whether a node gives the same for the same inputs, and does nothing else, on a device."""
+    definition = node.op_definition
+    return (
+        definition is not None
+        and _is_pure_anywhere(node)
+        and definition.has_kernel(device.device_type)
+    )
+
+
+def _is_pure_anywhere(node: Node) -> bool:
     definition = node.op_definition
     if definition is None or isinstance(definition, FunctionDefinition) or node.is_stateful:
         return False
@@ -112,7 +127,7 @@ def _is_pure(node: Node, device: Device) -> bool:
     types = (*node.input_types, *node.output_types)
     if any(t.is_ref_dtype or t.name in ("resource", "variant") for t in types):
         return False
-    return bool(node.output_types) and definition.has_kernel(device.device_type)
+    return bool(node.output_types)
 
 
 def _replace(
@@ -167,22 +182,27 @@ class CommonSubexpressionElimination:
             return []
         if not (_level_is_on(switches) or switches.do_common_subexpression_elimination):
             return []
-        return join_equal_nodes(options.graph, options.device)
+        return join_equal_nodes(options.graph, keep=options.targets)
 
 
-def join_equal_nodes(graph: Graph, device: Device) -> list[str]:
-    """Replaces every repetition of a pure node by its first."""
+def join_equal_nodes(graph: Graph, *, keep: frozenset[str] = frozenset()) -> list[str]:
+    """Replaces every repetition of a pure node by its first on the same device.
+
+    Args:
+      graph: the graph to change.
+      keep: names of nodes that stay, because a step is asked to run them.
+    """
     first: dict[Any, Node] = {}
     repeated: list[Node] = []
     actions = []
     for node in reverse_post_order(graph):
-        if not node.is_op or not _is_pure(node, device):
+        if not node.is_op or not _is_pure_anywhere(node):
             continue
         key = _key(node)
         if key is None:
             continue
         before = first.setdefault(key, node)
-        if before is node:
+        if before is node or node.name in keep:
             continue
         for edge in list(node.out_edges):
             if edge.is_control:
@@ -211,7 +231,7 @@ def _key(node: Node) -> Any:
         if text is None:
             return None
         attrs.append((name, text))
-    return node.op, tuple(inputs), tuple(sorted(controls)), tuple(attrs)
+    return node.op, node.assigned_device, tuple(inputs), tuple(sorted(controls)), tuple(attrs)
 
 
 _MAX_COMPARED_BYTES = 1024

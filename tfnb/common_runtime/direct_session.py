@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import tfnb.common_runtime.constant_folding  # noqa: F401 - registers its passes
+import tfnb.common_runtime.meta_optimizer  # noqa: F401 - registers the passes
 from tfnb.common_runtime import session_factory, session_settings
 from tfnb.common_runtime.callables import Callables
 from tfnb.common_runtime.cost_model_manager import CostModelManager
@@ -44,6 +44,7 @@ from tfnb.common_runtime.optimization_registry import (
     REGISTRY,
     Grouping,
     OptimizationPassOptions,
+    OptimizationReports,
 )
 from tfnb.common_runtime.partial_run import PartialRuns
 from tfnb.common_runtime.run_state import CallFrame, RunState
@@ -204,6 +205,25 @@ class DirectSession:
             # Of two threads that built the same, the first counts.
             first = self._executors.setdefault(canonical, view(executors, canonical))
             return self._executors.setdefault(signature, view(first.executors, signature))
+
+    def optimization_reports(
+        self, fetches: Sequence[str], feeds: Sequence[str] = (), targets: Sequence[str] = ()
+    ) -> OptimizationReports:
+        """What the passes did to the graph of a signature, which is prepared but not run.
+
+        Printed, it is plain text: a line for each pass, below it a line for each thing it did.
+        Which passes run is up to ``ConfigProto.graph_options``: ``optimizer_options`` and
+        ``rewrite_options``.
+
+        Args:
+          fetches: names of tensors to return.
+          feeds: names of fed tensors.
+          targets: names of ops to run.
+
+        Raises:
+          CancelledError, InvalidArgumentError, NotFoundError: as :meth:`prepare`.
+        """
+        return self.prepare(tuple(feeds), tuple(fetches), tuple(targets)).executors.reports
 
     def run_prepared(
         self,
@@ -497,7 +517,15 @@ class DirectSession:
         reports = client_graph.reports
         for device_name, graph in partitions.items():
             device = self._device_mgr.lookup(device_name)
-            options = OptimizationPassOptions(graph, self._config, self._device_mgr.devices, device)
+            options = OptimizationPassOptions(
+                graph,
+                self._config,
+                self._device_mgr.devices,
+                device,
+                library=self._state.library,
+                targets=frozenset(targets),
+                is_partial_run=is_partial_run,
+            )
             reports += REGISTRY.run_grouping(Grouping.POST_PARTITIONING, options)
             graph.fixup_source_and_sink_edges()
             items.append(ExecutorItem(graph, initialize(graph, device, self.create_kernel)))
@@ -509,7 +537,7 @@ class DirectSession:
             client_graph.feed_types,
             client_graph.fetch_types,
             has_async=len(items) > 1 or any(item.executor.has_async for item in items),
-            reports=tuple(reports),
+            reports=OptimizationReports(reports),
         )
         executors.placed = placed_view(executors.signature_id, client_graph)
         executors.partitioned = partitioned_view(executors)

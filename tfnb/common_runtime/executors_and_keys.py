@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.kernel_stats import PoolChoice
+from tfnb.common_runtime.optimization_registry import OptimizationReports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
-    from tfnb.common_runtime.optimization_registry import PassReport
     from tfnb.core.dtypes import DType
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
     from tfnb.graph.graph import Graph
@@ -45,7 +45,7 @@ class Executors:
     feed_types: list[DType]
     fetch_types: list[DType]
     has_async: bool
-    reports: tuple[PassReport, ...] = ()
+    reports: OptimizationReports = field(default_factory=OptimizationReports)
     placed: PlacedGraph | None = None
     partitioned: PartitionedGraph | None = None
     step_count: Iterator[int] = field(default_factory=itertools.count)

@@ -12,6 +12,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tfnb.common_runtime.model_pruner import unneeded_report
 from tfnb.common_runtime.optimization_registry import (
     REGISTRY,
     Grouping,
@@ -21,6 +22,7 @@ from tfnb.common_runtime.optimization_registry import (
 from tfnb.common_runtime.placer import PlacementReason, Placer
 from tfnb.core import errors
 from tfnb.graph import subgraph
+from tfnb.graph.function_library import FunctionLibraryDefinition
 from tfnb.graph.graph_constructor import graph_from_graph_def
 
 if TYPE_CHECKING:
@@ -59,6 +61,11 @@ class GraphExecutionState:
     def graph(self) -> Graph | None:
         """Everything the session was given, or None before the first node."""
         return self._graph
+
+    @property
+    def library(self) -> FunctionLibraryDefinition | None:
+        """The functions of the session's graph, and those that passes added."""
+        return None if self._graph is None else self._graph.library
 
     def extend(self, graph_def: graph_pb2.GraphDef) -> None:
         """Adds nodes; the state is unchanged if any of them is refused.
@@ -105,8 +112,21 @@ class GraphExecutionState:
                     device = self._stateful_placements.get(node.name)
                     if device is not None:
                         node.assigned_device = device
-            options = OptimizationPassOptions(graph, self._config, self._device_mgr.devices)
-            reports = REGISTRY.run_grouping(Grouping.PRE_PLACEMENT, options)
+            library = graph.library
+            if library is None:
+                library = graph.library = FunctionLibraryDefinition()
+            options = OptimizationPassOptions(
+                graph,
+                self._config,
+                self._device_mgr.devices,
+                library=library,
+                targets=frozenset(targets),
+                is_partial_run=not use_function_convention,
+            )
+            unneeded = unneeded_report(self._graph, graph, feeds)
+            reports = [PassReport(Grouping.PRE_PLACEMENT, 0, "pruning", tuple(unneeded))]
+            reports = reports if unneeded else []
+            reports += REGISTRY.run_grouping(Grouping.PRE_PLACEMENT, options)
             reasons: dict[str, PlacementReason] = {}
             if any(not node.assigned_device for node in graph.op_nodes()):
                 placer = self._new_placer(graph)
@@ -114,6 +134,8 @@ class GraphExecutionState:
                 reasons = placer.reasons
             reports += REGISTRY.run_grouping(Grouping.POST_PLACEMENT, options)
             reports += REGISTRY.run_grouping(Grouping.POST_REWRITE_FOR_EXEC, options)
+            if self._graph.library is None:
+                graph.library = self._graph.library = library if len(library) else None
             if pruned:
                 self._remember_stateful(graph)
             elif self._placer is not None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.common_runtime.device import Device
+    from tfnb.graph.function_library import FunctionLibraryDefinition
     from tfnb.graph.graph import Graph
     from tfnb.proto import config_pb2
 
@@ -39,12 +40,19 @@ class OptimizationPassOptions:
       config: the session's configuration, with its switches.
       devices: the session's devices.
       device: the partition's device, after partitioning.
+      library: where a pass may add functions; nodes added to the graph may call them.
+      targets: names of nodes that run for their effect: they stay, under their names.
+      is_partial_run: whether the graph is fed and fetched piece by piece, so that what one fetch
+        needs must not grow.
     """
 
     graph: Graph | None
     config: config_pb2.ConfigProto
     devices: Sequence[Device] = ()
     device: Device | None = None
+    library: FunctionLibraryDefinition | None = None
+    targets: frozenset[str] = frozenset()
+    is_partial_run: bool = False
 
 
 class OptimizationPass(Protocol):
@@ -65,6 +73,29 @@ class PassReport:
     phase: int
     name: str
     actions: tuple[str, ...]
+
+
+class OptimizationReports(tuple[PassReport, ...]):
+    """What all passes did to one signature, in the order they ran; printed, it is plain text.
+
+    >>> folding = PassReport(Grouping.POST_PARTITIONING, 10, "constant_folding", ("'x' is gone",))
+    >>> print(OptimizationReports([folding]))
+    constant_folding (post partitioning, 10)
+      'x' is gone
+    >>> print(OptimizationReports())
+    No pass changed anything.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """A line for each pass, below it what it did."""
+        lines = []
+        for report in self:
+            grouping = report.grouping.name.lower().replace("_", " ")
+            lines.append(f"{report.name} ({grouping}, {report.phase})")
+            lines += [f"  {action}" for action in report.actions]
+        return "\n".join(lines) or "No pass changed anything."
 
 
 class OptimizationPassRegistry:

@@ -262,6 +262,30 @@ class Graph:
         self._by_name[name] = node
         return node
 
+    def change_op(self, node: Node, op: str, attrs: Mapping[str, Any]) -> None:
+        """Makes a node compute something else under its own name and id; its edges stay.
+
+        The caller sees to it that the edges fit the new op.
+
+        Raises:
+          NotFoundError: the op is unknown.
+          InvalidArgumentError: an attribute that decides the node's types is missing.
+        """
+        definition = self.op_definition(op)
+        full_attrs = with_default_attrs(definition.op_def, attrs)
+        try:
+            input_types, output_types = self._signatures.types(definition, full_attrs)
+        except KeyError as missing:
+            raise errors.invalid_argument(
+                f"NodeDef missing attr '{missing.args[0]}' from {definition.op_def.name}"
+                f"; NodeDef: {{{{node {node.name}}}}}"
+            ) from None
+        node.op = definition.name
+        node.op_definition = definition
+        node.kind = node_kind(definition.name)
+        node.attrs = full_attrs
+        node.input_types, node.output_types = input_types, output_types
+
     def remove_node(self, node: Node) -> None:
         """Removes a node and every edge at it."""
         self.remove_nodes([node])

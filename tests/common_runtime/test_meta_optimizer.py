@@ -1,0 +1,223 @@
+"""Which optimizers run, and what those do that look at the whole graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.common_runtime import rewriter_config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ON, OFF = 1, 2
+
+
+@pytest.fixture(autouse=True)
+def _graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+
+
+def config(level: int = 0, **toggles: Any) -> tf.ConfigProto:
+    """A configuration with these toggles, for graphs of any size."""
+    found = tf.ConfigProto()
+    found.graph_options.optimizer_options.opt_level = level
+    rewrite = found.graph_options.rewrite_options
+    rewrite.min_graph_nodes = -1
+    for name, value in toggles.items():
+        if name == "optimizers":
+            rewrite.optimizers.extend(value)
+        else:
+            setattr(rewrite, name, value)
+    return found
+
+
+def did(fetches: Any, feeds: Any = (), options: Any = None) -> set[str]:
+    """The names of the optimizers that changed something."""
+    with tf.Session(config=options or config()) as session:
+        reports = session.optimization_reports(fetches, feeds)
+        actions = [line for r in reports if r.name == "meta_optimizer" for line in r.actions]
+        return {line.split(":")[0] for line in actions}
+
+
+def busy() -> tuple[Any, Any]:
+    """A graph with something to do for everybody; what to fetch and what to feed."""
+    p = tf.placeholder(tf.float32, name="p")
+    x = tf.exp(p)
+    with tf.control_dependencies([x]):
+        gate = tf.no_op()
+    with tf.control_dependencies([gate, x]):
+        folded = tf.constant(2.0) * tf.constant(3.0)
+    same = tf.sin(x) + tf.sin(x)
+    shape = tf.raw_ops.Shape(input=tf.matmul(tf.reshape(x, [2, 2]), tf.ones([2, 2])))
+    return [tf.identity(x) * 1.0 + folded, same, shape], [p]
+
+
+@pytest.mark.parametrize(
+    ("toggle", "optimizer"),
+    [
+        ("constant_folding", "constfold"),
+        ("shape_optimization", "shape"),
+        ("arithmetic_optimization", "arithmetic"),
+        ("dependency_optimization", "dependency"),
+        ("common_subgraph_elimination", "common_subgraph_elimination"),
+    ],
+)
+def test_each_optimizer_has_its_switch(toggle: str, optimizer: str) -> None:
+    """It is on by default, on when asked for at level L0, and off when refused."""
+    fetches, feeds = busy()
+    assert optimizer in did(fetches, feeds)
+    assert optimizer not in did(fetches, feeds, config(**{toggle: OFF}))
+    only = {"arithmetic_optimization": ON} if optimizer.startswith("common") else {}
+    assert optimizer in did(fetches, feeds, config(-1, **{toggle: ON, **only}))
+
+
+def test_level_zero_and_the_main_switch_turn_everything_off() -> None:
+    """The one only what nobody asked for, the other all."""
+    fetches, feeds = busy()
+    assert did(fetches, feeds, config(-1)) == set()
+    assert did(fetches, feeds, config(disable_meta_optimizer=True, constant_folding=ON)) == set()
+
+
+def test_named_optimizers_run_alone_and_in_order() -> None:
+    """Names that nobody knows are passed over."""
+    fetches, feeds = busy()
+    options = config(optimizers=["constfold", "autoparallel", "nobody"])
+    assert did(fetches, feeds, options) <= {"constfold", "pruning"}
+    assert rewriter_config.optimizers(options) == ("constfold",)
+    assert rewriter_config.optimizers(config(optimizers=["loop", "pruning"])) == ("loop", "pruning")
+
+
+def test_small_graphs_are_left_alone() -> None:
+    """Fewer than four nodes, unless the configuration says otherwise."""
+    p = tf.placeholder(tf.float32)
+    y = tf.identity(p)
+    small = config()
+    small.graph_options.rewrite_options.min_graph_nodes = 0
+    assert did(y, [p], small) == set()
+    assert did(y, [p]) == {"pruning"}
+    small.graph_options.rewrite_options.min_graph_nodes = 2
+    assert did(y, [p], small) == {"pruning"}
+
+
+def test_the_number_of_iterations_is_the_configuration_s() -> None:
+    """One, two, or two by default."""
+    assert rewriter_config.iterations(config()) == 2
+    assert rewriter_config.iterations(config(meta_optimizer_iterations=1)) == 1
+
+
+def test_reports_are_plain_text() -> None:
+    """A line for each pass and below it one for each thing done; nothing runs."""
+    p = tf.placeholder(tf.float32, name="p")
+    y = tf.identity(tf.exp(p, name="e"), name="i") * tf.constant(1.0, name="one")
+    tf.no_op("alone")
+    with tf.Session(config=config()) as session:
+        assert str(session.optimization_reports(y, [p])) == (
+            "pruning (pre placement, 0)\n"
+            "  'alone' (NoOp) is not needed\n"
+            "meta_optimizer (post rewrite for exec, 1000)\n"
+            "  pruning: 'i' (Identity) only passes 'e:0' on\n"
+            "  arithmetic: 'mul' (Mul): one times 'e:0'\n"
+            "  pruning: 'one' (Const) is not needed any more"
+        )
+        assert str(session.optimization_reports(p, [p])) == "No pass changed anything."
+
+
+def test_partial_runs_are_left_alone() -> None:
+    """What one fetch needs must not grow."""
+    p, q = tf.placeholder(tf.float32), tf.placeholder(tf.int32)
+    y = tf.identity(tf.exp(p)) * 1.0
+    z = tf.reshape(q, [1]) * 0
+    with tf.Session(config=config()) as session:
+        handle = session.partial_run_setup([y, z], [p, q])
+        assert session.partial_run(handle, y, {p: 0.0}) == 1.0
+        assert session.partial_run(handle, z, {q: 3}) == [0]
+
+
+def ops_of(session: Any, fetch: Any, feeds: Any = ()) -> list[str]:
+    """The ops a run is left with."""
+    session.optimization_reports(fetch, feeds)
+    names = tuple(t.name for t in feeds)
+    prepared = session._session.prepare(names, (fetch.name,), ())
+    return [n.op for n in prepared.executors.items[0].graph.op_nodes()]
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_the_dead_branch_of_a_constant_goes_when_asked(taken: bool) -> None:
+    """By default it stays, to be seen dead."""
+    x = tf.placeholder(tf.float32)
+    y = tf.cond(tf.constant(taken), lambda: tf.sin(x), lambda: tf.cos(x)) + 1.0
+    with tf.Session(config=config()) as session:
+        assert {"Sin", "Cos", "Switch", "Merge"} <= set(ops_of(session, y, [x]))
+    with tf.Session(config=config(loop_optimization=ON)) as session:
+        ops = ops_of(session, y, [x])
+        assert {"Switch", "Merge"}.isdisjoint(ops)
+        assert ("Sin" in ops, "Cos" in ops) == (taken, not taken)
+        assert session.run(y, {x: 0.0}) == (1.0 if taken else 2.0)
+
+
+def test_a_dead_branch_that_can_be_noticed_stays() -> None:
+    """Fetching it is an error, with the optimizer too."""
+    switch = tf.raw_ops.Switch(data=tf.constant(1.0), pred=tf.constant(True))
+    dead = tf.exp(switch.output_false)
+    with (
+        tf.Session(config=config(loop_optimization=ON)) as session,
+        pytest.raises(tf.errors.InvalidArgumentError, match="is dead"),
+    ):
+        session.run(dead)
+
+
+def test_the_index_of_a_decided_merge_is_known() -> None:
+    """It is a constant that waits for the branch."""
+    x = tf.placeholder(tf.float32)
+    switch = tf.raw_ops.Switch(data=x, pred=tf.constant(True))
+    merge = tf.raw_ops.Merge(inputs=[tf.exp(switch.output_false), tf.sin(switch.output_true)])
+    with tf.Session(config=config(loop_optimization=ON)) as session:
+        assert session.run([merge.output, merge.value_index], {x: 0.0}) == [0.0, 1]
+        assert "Merge" not in ops_of(session, merge.value_index, [x])
+
+
+def test_constants_are_folded_inside_loops() -> None:
+    """They stay in their iteration."""
+
+    def body(i: Any) -> Any:
+        return i + tf.constant(2) * tf.constant(3)
+
+    y = tf.while_loop(lambda i: i < 10, body, [0])
+    with tf.Session(config=config()) as session:
+        assert session.run(y) == 12
+        assert "Mul" not in ops_of(session, y)
+
+
+def test_debug_ops_are_stripped_only_on_request() -> None:
+    """Then nothing is checked any more."""
+    x = tf.placeholder(tf.float32)
+    y = tf.raw_ops.CheckNumerics(tensor=x, message="bad")
+    with tf.control_dependencies([tf.Assert(x < 0.0, [x])]):
+        z = tf.identity(y)
+    with tf.Session(config=config()) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(z, {x: np.float32("inf")})
+    with tf.Session(config=config(debug_stripper=ON)) as session:
+        assert session.run(z, {x: np.float32("inf")}) == np.inf
+
+
+def test_control_edges_that_order_nothing_go() -> None:
+    """A longer way says the same; NoOps between say nothing; a target NoOp stays."""
+    p = tf.placeholder(tf.float32)
+    a = tf.exp(p, name="a")
+    b = tf.sin(a, name="b")
+    with tf.control_dependencies([a]):
+        gate = tf.no_op("gate")
+    with tf.control_dependencies([a, b, gate]):
+        c = tf.cos(p, name="c")
+    with tf.Session(config=config()) as session:
+        assert "NoOp" not in ops_of(session, c, [p])
+        (item,) = session._session.prepare((p.name,), (c.name,), ()).executors.items
+        node = item.graph.find_node("c")
+        assert [n.name for n in node.control_inputs()] == ["b"]
+        assert session.run([gate, c], {p: 0.0}) == [None, 1.0]

@@ -1,0 +1,147 @@
+"""Takes out NoOps and control edges that order nothing.
+
+A control edge says "after" and "alive only if": it goes only where both follow from other edges.
+Merge, ControlTrigger and the nodes at the borders of frames have their own rules for what is alive,
+so nothing is concluded through them.  Corresponds to TensorFlow's ``dependency_optimizer.cc``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfnb.common_runtime.static_shapes import control_inputs_of
+
+if TYPE_CHECKING:
+    from tfnb.common_runtime.graph_rewriter import GraphRewriter
+    from tfnb.common_runtime.optimization_registry import OptimizationPassOptions
+    from tfnb.graph.graph import Node
+
+# They compute nothing that anybody could miss, and cannot fail.
+_ORDER_ONLY = frozenset(["Identity", "Shape", "Size", "Rank", "StopGradient", "Snapshot"])
+# How many nodes are looked at to find out whether one control edge says anything.
+_MAX_LOOK_BACK = 200
+
+
+def clean_dependencies(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
+    """Cleans up a graph's control edges."""
+    return [
+        *_drop_edges_from_constants(rewriter),
+        *_become_no_ops(rewriter),
+        *_bypass_no_ops(rewriter),
+        *_drop_implied_edges(rewriter),
+    ]
+
+
+def _drop_edges_from_constants(rewriter: GraphRewriter) -> list[str]:
+    """A constant that waits for nothing is there from the start."""
+    actions = []
+    for node in list(rewriter.graph.op_nodes()):
+        if node.op not in ("Const", "NoOp") or control_inputs_of(node):
+            continue
+        for edge in list(node.out_edges):
+            if edge.is_control and edge.dst.is_op and _waits_plainly(edge.dst):
+                rewriter.graph.remove_edge(edge)
+                rewriter.changes += 1
+                actions.append(f"'{edge.dst.name}' need not wait for '{node.name}' ({node.op})")
+    return actions
+
+
+def _waits_plainly(node: Node) -> bool:
+    """Whether a control edge into the node means "after, and alive only if", and nothing else.
+
+    A node that loses its last edge inside a frame would run outside of it; what is always there
+    stands outside of all frames, and so then does the node.
+    """
+    return not (node.is_merge or node.is_control_trigger)
+
+
+def _become_no_ops(rewriter: GraphRewriter) -> list[str]:
+    """An Identity that nobody reads only orders others: it need not take its input."""
+    actions = []
+    for node in list(rewriter.graph.op_nodes()):
+        if node.op not in _ORDER_ONLY or node.name in rewriter.targets:
+            continue
+        consumers = [edge for edge in node.out_edges if edge.dst.is_op]
+        inputs = rewriter.inputs(node)
+        if not consumers or inputs is None or not all(edge.is_control for edge in consumers):
+            continue
+        source = inputs[0][0]
+        if source.is_switch or source.assigned_device != node.assigned_device:
+            continue
+        op = node.op
+        rewriter.become(node, "NoOp", {}, (), [source])
+        actions.append(f"'{node.name}' ({op}) only orders others: it became a NoOp")
+    return actions
+
+
+def _bypass_no_ops(rewriter: GraphRewriter) -> list[str]:
+    """Lets the consumers of a NoOp wait for what it waits for, where that takes no more edges."""
+    actions = []
+    for node in list(rewriter.graph.op_nodes()):
+        if node.op != "NoOp" or node.name in rewriter.targets:
+            continue
+        sources = list(dict.fromkeys(control_inputs_of(node)))
+        consumers = [edge.dst for edge in node.out_edges if edge.dst.is_op]
+        if not consumers or not all(map(_waits_plainly, consumers)):
+            continue
+        if len(sources) * len(consumers) > len(sources) + len(consumers):
+            continue
+        devices = {other.assigned_device for other in (node, *sources, *consumers)}
+        if len(devices) > 1:
+            continue
+        for consumer in consumers:
+            for source in sources:
+                rewriter.graph.add_control_edge(source, consumer)
+        rewriter.graph.remove_node(node)
+        rewriter.changes += 1
+        actions.append(f"'{node.name}' (NoOp) was bypassed")
+    return actions
+
+
+def _drop_implied_edges(rewriter: GraphRewriter) -> list[str]:
+    """A control edge beside a longer way from the same node says nothing."""
+    actions = []
+    for node in list(rewriter.graph.op_nodes()):
+        if not _waits_plainly(node) or _is_border(node):
+            continue
+        controls = [edge for edge in node.in_edges if edge.is_control and edge.src.is_op]
+        if not controls or len(node.in_edges) == 1:
+            continue
+        for edge in controls:
+            if _is_implied(node, edge.src):
+                rewriter.graph.remove_edge(edge)
+                rewriter.changes += 1
+                actions.append(f"'{node.name}' waits for '{edge.src.name}' anyway")
+    return actions
+
+
+def _is_implied(node: Node, wanted: Node) -> bool:
+    """Whether a node comes after another, and is dead with it, without an edge between the two."""
+    direct = 0
+    waiting: list[Node] = []
+    for edge in node.in_edges:
+        if edge.src is not wanted:
+            waiting.append(edge.src)
+        elif edge.is_control:
+            direct += 1
+        else:
+            return True
+    if direct > 1:
+        return True
+    seen: set[Node] = set(waiting)
+    while waiting and len(seen) < _MAX_LOOK_BACK:
+        one = waiting.pop()
+        # What is behind a Merge need not have run; what is behind a border ran in another frame.
+        if not one.is_op or one.is_merge or one.is_control_trigger or _is_border(one):
+            continue
+        for edge in one.in_edges:
+            if edge.src is wanted:
+                return True
+            if edge.src not in seen:
+                seen.add(edge.src)
+                waiting.append(edge.src)
+    return False
+
+
+def _is_border(node: Node) -> bool:
+    return node.is_enter or node.is_exit or node.is_next_iteration

@@ -1,0 +1,253 @@
+"""Changes to a graph that keep every answer: what optimizers are written with.
+
+The rules that hold here, so that an optimizer need not know them:
+
+* a node that is a target keeps its name and stays;
+* what a removed node waited for, its consumers wait for; a node that could be dead stays so: the
+  two outputs of a Switch live and die by themselves, so a control edge never moves onto a Switch;
+* a tensor never becomes a reference, and no node's work moves to another device;
+* floating point sums depend on how an array lies in memory.  A tensor takes another's place only
+  where both lie the same way (:meth:`GraphRewriter.lies_in_order`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.common_runtime.static_shapes import StaticShapes, control_inputs_of, inputs_of
+from tfnb.core.attr_value import TensorAttr
+from tfnb.graph.algorithm import (
+    is_not_back_edge,
+    prune_for_reverse_reachability,
+    reverse_post_order,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tfnb.core.dtypes import DType
+    from tfnb.graph.graph import Graph, Node
+
+    type_of_tensor = tuple[Node, int]
+
+# Kernels that make a new array in C order, whatever they read.
+_IN_C_ORDER = frozenset(
+    [
+        "Const",
+        "Fill",
+        "Range",
+        "LinSpace",
+        "MatMul",
+        "BatchMatMul",
+        "BatchMatMulV2",
+        "Pack",
+        "ConcatV2",
+        "Concat",
+        "OneHot",
+        "RandomUniform",
+        "RandomStandardNormal",
+        "TruncatedNormal",
+        "RandomUniformInt",
+    ]
+)
+# Kernels that compute element by element into a new array, whose axes lie as their inputs' do.
+_ELEMENTWISE = frozenset(
+    [
+        "Add",
+        "AddV2",
+        "Sub",
+        "Mul",
+        "Div",
+        "RealDiv",
+        "Maximum",
+        "Minimum",
+        "SquaredDifference",
+        "Neg",
+        "Square",
+        "Exp",
+        "Log",
+        "Tanh",
+        "Sin",
+        "Cos",
+        "Sqrt",
+        "Rsqrt",
+        "Relu",
+        "Abs",
+        "Floor",
+        "Ceil",
+        "Rint",
+        "Sign",
+        "Sigmoid",
+    ]
+)
+_FORWARDING = frozenset(["Identity", "StopGradient", "PreventGradient", "Snapshot"])
+_MAX_LOOK_BACK = 32
+
+
+class GraphRewriter:
+    """One graph while optimizers change it.
+
+    Attributes:
+      graph: what is changed.
+      targets: names of nodes that stay.
+      shapes: what is known of shapes.
+      changes: how many changes were made.
+    """
+
+    def __init__(self, graph: Graph, targets: Iterable[str] = ()) -> None:
+        self.graph = graph
+        self.targets = frozenset(targets)
+        self.shapes = StaticShapes(graph)
+        self.changes = 0
+        self._order: tuple[int, list[Node]] | None = None  # when there were so many changes
+        # A node that nothing consumes is there for its effect, or takes a result out.
+        self._roots = [
+            node
+            for node in graph.op_nodes()
+            if node.name in self.targets or not any(edge.dst.is_op for edge in node.out_edges)
+        ]
+
+    # -- looking ---------------------------------------------------------------------------------
+
+    def order(self) -> list[Node]:
+        """The nodes, each before its consumers, loops aside."""
+        if self._order is None or self._order[0] != self.changes:
+            self.graph.fixup_source_and_sink_edges()
+            order = reverse_post_order(self.graph, is_not_back_edge)
+            self._order = self.changes, [node for node in order if node.is_op]
+        return list(self._order[1])
+
+    def is_there(self, node: Node) -> bool:
+        """Whether the node has not been removed."""
+        return self.graph.find_node(node.name) is node
+
+    def inputs(self, node: Node) -> list[type_of_tensor] | None:
+        """The tensors a node takes; None where one is missing or a reference."""
+        found = inputs_of(node)
+        if found is None or any(src.output_types[i].is_ref_dtype for src, i in found):
+            return None
+        return found
+
+    def num_consumers(self, node: Node) -> int:
+        """How many edges of any kind leave the node."""
+        return sum(1 for edge in node.out_edges if edge.dst.is_op)
+
+    def lies_in_order(self, tensor: type_of_tensor, *, c_order: bool = False) -> bool:
+        """Whether a tensor surely lies in memory without gaps, so that a copy of it lies alike.
+
+        Args:
+          tensor: the tensor.
+          c_order: whether its last dimension must vary fastest.
+        """
+        waiting, seen = [tensor], 0
+        while waiting:
+            (node, output), seen = waiting.pop(), seen + 1
+            if node.op in _IN_C_ORDER:
+                continue
+            if seen > _MAX_LOOK_BACK:
+                return False
+            if node.op in _ELEMENTWISE and not c_order:
+                continue
+            if self.shapes.rank((node, output)) == 0:
+                continue
+            sources = self.inputs(node)
+            if sources is None:
+                return False
+            if node.op in _FORWARDING:
+                waiting += sources
+            elif node.op in _ELEMENTWISE:
+                waiting += [one for one in sources if self.shapes.rank(one) != 0]
+            elif node.op == "Reshape":
+                if not self.lies_in_order(sources[0], c_order=True):
+                    return False
+            else:
+                return False
+        return True
+
+    # -- changing --------------------------------------------------------------------------------
+
+    def become(
+        self,
+        node: Node,
+        op: str,
+        attrs: Mapping[str, Any],
+        inputs: Sequence[type_of_tensor],
+        controls: Iterable[Node] = (),
+    ) -> None:
+        """Lets a node compute its value another way.
+
+        Args:
+          node: keeps its name, device, consumers and the nodes it waits for.
+          op: the new op, with outputs of the same number and types.
+          attrs: its attributes.
+          inputs: its inputs.
+          controls: further nodes to wait for.
+        """
+        self.changes += 1
+        graph = self.graph
+        for edge in [edge for edge in node.in_edges if not edge.is_control]:
+            graph.remove_edge(edge)
+        colocated = node.attrs.get("_class")
+        graph.change_op(node, op, attrs if colocated is None else {**attrs, "_class": colocated})
+        for index, (src, output) in enumerate(inputs):
+            graph.add_edge(src, output, node, index)
+        for control in controls:
+            graph.add_control_edge(control, node)
+
+    def become_constant(
+        self, node: Node, value: Any, dtype: DType, controls: Iterable[Node] = ()
+    ) -> None:
+        """Lets a node with one output be a constant that waits for what the node waited for."""
+        attr = TensorAttr.from_value(np.asarray(value), dtype)
+        self.become(node, "Const", {"dtype": dtype, "value": attr}, (), controls)
+
+    def stand_in(self, node: Node, tensor: type_of_tensor, controls: Iterable[Node] = ()) -> bool:
+        """Replaces the one output of a node by an equal tensor; the node goes if that can be.
+
+        A target, a node that waits for others, and one on another device become an Identity of the
+        tensor instead.
+
+        Args:
+          node: its output 0 equals ``tensor`` in every step.
+          tensor: what its consumers get.
+          controls: nodes that the node waited for through an input it no longer has.
+
+        Returns:
+          Whether the node is gone.
+        """
+        src, output = tensor
+        waits_for = [*control_inputs_of(node), *controls]
+        control_consumers = [
+            edge.dst for edge in node.out_edges if edge.is_control and edge.dst.is_op
+        ]
+        must_stay = (
+            node.name in self.targets
+            or waits_for
+            or src.assigned_device != node.assigned_device
+            or (control_consumers and src.is_switch)
+            or src is node
+        )
+        if must_stay:
+            if node.op != "Identity":
+                self.become(node, "Identity", {"T": node.output_types[0]}, [tensor], controls)
+            return False
+        self.changes += 1
+        for edge in list(node.out_edges):
+            if not edge.is_control:
+                self.graph.update_edge(src, output, edge.dst, edge.dst_input)
+        for consumer in control_consumers:
+            self.graph.add_control_edge(src, consumer)
+        self.graph.remove_node(node)
+        return True
+
+    def remove_unneeded(self) -> list[Node]:
+        """Removes nodes that nobody needs since others no longer ask for them."""
+        before = list(self.graph.op_nodes())
+        roots = [node for node in self._roots if self.is_there(node)]
+        if not prune_for_reverse_reachability(self.graph, roots):
+            return []
+        gone = [node for node in before if not self.is_there(node)]
+        self._order = None
+        return gone

@@ -1,0 +1,111 @@
+"""Runs the whole-graph optimizers that ``RewriterConfig`` asks for, before the graph is cut.
+
+Each optimizer is a function that changes a graph through a :class:`GraphRewriter` and says in one
+line each what it did.  They run in the order of ``rewriter_config.ORDER``, again as long as
+something changes and ``meta_optimizer_iterations`` allows.  None changes what is fetched, to the
+bit, nor which error a step ends with.  Corresponds to TensorFlow's ``meta_optimizer.cc``.
+
+There is no remapper and no layout optimizer: NumPy and CuPy have no fused kernels and no second
+layout to choose.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import tfnb.common_runtime.shape_rules  # noqa: F401 - registers its rules
+from tfnb.common_runtime import rewriter_config
+from tfnb.common_runtime.arithmetic_rules import RULES
+from tfnb.common_runtime.constant_folding import join_equal_nodes
+from tfnb.common_runtime.dependency_optimizer import clean_dependencies
+from tfnb.common_runtime.graph_rewriter import GraphRewriter
+from tfnb.common_runtime.loop_optimizer import remove_dead_branches
+from tfnb.common_runtime.model_pruner import remove_identities, strip_debug_ops
+from tfnb.common_runtime.optimization_registry import (
+    REGISTRY,
+    Grouping,
+    OptimizationPassOptions,
+)
+from tfnb.common_runtime.whole_graph_folding import fold_whole_graph, materialize_shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    type_of_optimizer = Callable[[GraphRewriter, OptimizationPassOptions], list[str]]
+
+# After whatever puts function bodies into the graph.
+PHASE = 1000
+
+
+def simplify_arithmetic(
+    rewriter: GraphRewriter, options: OptimizationPassOptions | None = None
+) -> list[str]:
+    """Applies the rules of :mod:`arithmetic_rules` and :mod:`shape_rules`, inputs first."""
+    actions = []
+    for node in rewriter.order():
+        rules = RULES.get(node.op)
+        while rules:
+            done = next(filter(None, (rule(rewriter, node) for rule in rules)), None)
+            if done is None:
+                break
+            actions.append(done)
+            rules = RULES.get(node.op) if rewriter.is_there(node) else None
+    return actions
+
+
+def _join_equal(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
+    rewriter.graph.fixup_source_and_sink_edges()
+    actions = join_equal_nodes(rewriter.graph, keep=rewriter.targets)
+    rewriter.changes += len(actions)
+    return actions
+
+
+OPTIMIZERS: dict[str, type_of_optimizer] = {
+    "pruning": remove_identities,
+    "common_subgraph_elimination": _join_equal,
+    "debug_stripper": strip_debug_ops,
+    "constfold": fold_whole_graph,
+    "shape": materialize_shapes,
+    "arithmetic": simplify_arithmetic,
+    "loop": remove_dead_branches,
+    "dependency": clean_dependencies,
+}
+
+
+class MetaOptimizer:
+    """The pass that runs the optimizers."""
+
+    name = "meta_optimizer"
+
+    def run(self, options: OptimizationPassOptions) -> list[str]:
+        """Optimizes a signature's graph; each line begins with the optimizer's name."""
+        graph = options.graph
+        if graph is None or options.is_partial_run:
+            return []
+        names = rewriter_config.optimizers(options.config)
+        # What takes the results out is not counted: in TensorFlow it comes later.
+        size = graph.num_op_nodes - sum(1 for node in graph.op_nodes() if node.is_retval)
+        if not names or size < rewriter_config.min_graph_nodes(options.config):
+            return []
+        rewriter = GraphRewriter(graph, options.targets)
+        actions = []
+        # How many changes there were when an optimizer had looked at everything.
+        seen: dict[str, int] = {}
+        for _ in range(rewriter_config.iterations(options.config)):
+            before = rewriter.changes
+            for name in names:
+                if seen.get(name) == rewriter.changes:
+                    continue
+                actions += [f"{name}: {done}" for done in OPTIMIZERS[name](rewriter, options)]
+                seen[name] = rewriter.changes
+            gone = rewriter.remove_unneeded()
+            actions += [
+                f"pruning: '{node.name}' ({node.op}) is not needed any more" for node in gone
+            ]
+            if rewriter.changes == before:
+                break
+        graph.fixup_source_and_sink_edges()
+        return actions
+
+
+REGISTRY.register(Grouping.POST_REWRITE_FOR_EXEC, PHASE, MetaOptimizer())

@@ -1,0 +1,213 @@
+"""What the graph alone says about shapes and values while it is being optimised.
+
+Shapes are worked out when somebody asks, by the ops' own shape functions, and only from what must
+hold in every step: fed tensors, variables, queues and whatever else comes from outside have no
+known shape here, whatever they declare.  Corresponds to TensorFlow's ``graph_properties.cc``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core.errors import OpError
+from tfnb.core.shape_inference import (
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    run_shape_function,
+    shape_of_sizes,
+)
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.graph.function_library import FunctionDefinition
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tfnb.graph.graph import Graph, Node
+
+    type_of_tensor = tuple[Node, int]
+
+# What comes out of these was made outside of the graph, or by somebody else.
+_FROM_OUTSIDE = frozenset(
+    [
+        "Placeholder",
+        "PlaceholderV2",
+        "PlaceholderWithDefault",
+        "Variable",
+        "VariableV2",
+        "_Arg",
+        "_DeviceArg",
+        "_Recv",
+        "_HostRecv",
+        "PyFunc",
+        "PyFuncStateless",
+        "EagerPyFunc",
+    ]
+)
+# Stateful, but the shape follows from the inputs.
+_RANDOM = frozenset(
+    [
+        "RandomUniform",
+        "RandomUniformInt",
+        "RandomStandardNormal",
+        "TruncatedNormal",
+        "ParameterizedTruncatedNormal",
+        "RandomShuffle",
+        "Multinomial",
+    ]
+)
+
+
+class StaticShapes:
+    """Shapes of one graph's tensors, remembered; the graph's meaning must not change meanwhile."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._known: dict[Node, list[TensorShape]] = {}
+
+    def shape(self, tensor: type_of_tensor) -> TensorShape:
+        """The shape of a tensor with what is known of it."""
+        node, output = tensor
+        found = self._known.get(node)
+        if found is None:
+            self._infer(node)
+            found = self._known[node]
+        return found[output]
+
+    def dims(self, tensor: type_of_tensor) -> tuple[int, ...] | None:
+        """The sizes of a tensor, or None unless all are known."""
+        dims = self.shape(tensor).dim_values
+        if dims is None or None in dims:
+            return None
+        return dims  # type: ignore[return-value]
+
+    def rank(self, tensor: type_of_tensor) -> int | None:
+        """The number of a tensor's dimensions, or None."""
+        dims = self.shape(tensor).dim_values
+        return None if dims is None else len(dims)
+
+    def forget(self, node: Node) -> None:
+        """Drops what is known of a node that now computes something else."""
+        self._known.pop(node, None)
+
+    def _infer(self, wanted: Node) -> None:
+        known = self._known
+        stack = [wanted]
+        waiting: set[Node] = set()
+        while stack:
+            node = stack[-1]
+            if node in known:
+                stack.pop()
+                continue
+            if not self._follows_from_inputs(node):
+                known[node] = [UNKNOWN_SHAPE] * node.num_outputs
+                stack.pop()
+                continue
+            missing = [
+                edge.src for edge in node.in_edges if not edge.is_control and edge.src not in known
+            ]
+            if missing and node not in waiting:
+                waiting.add(node)
+                stack += missing
+                continue
+            known[node] = self._shapes_of(node)
+            stack.pop()
+
+    def _follows_from_inputs(self, node: Node) -> bool:
+        definition = node.op_definition
+        if definition is None or isinstance(definition, FunctionDefinition):
+            return False
+        if definition.shape_function is None or node.op in _FROM_OUTSIDE:
+            return False
+        if definition.is_stateful and node.op not in _RANDOM:
+            return False
+        if any(dtype.is_ref_dtype for dtype in (*node.input_types, *node.output_types)):
+            return False
+        # What a loop carries may change its shape from one iteration to the next.
+        return not (node.is_merge and any(edge.src.is_next_iteration for edge in node.in_edges))
+
+    def _shapes_of(self, node: Node) -> list[TensorShape]:
+        unknown = [UNKNOWN_SHAPE] * node.num_outputs
+        sources = inputs_of(node)
+        if sources is None:
+            return unknown
+        shapes = []
+        for src, output in sources:
+            if src.output_types[output].is_ref_dtype:
+                shapes.append(UNKNOWN_SHAPE)
+            else:
+                found = self._known.get(src)
+                shapes.append(UNKNOWN_SHAPE if found is None else found[output])
+        definition = node.op_definition
+        assert definition is not None
+        context = InferenceContext(
+            definition.op_def,
+            node.attrs,
+            shapes,
+            node.input_types,
+            node_name=node.name,
+            constant_value=lambda index: constant_of(sources[index]),
+            constant_value_as_shape=lambda index: self._value_as_shape(sources[index]),
+            graph_def_version=self._graph.versions.producer,
+        )
+        try:
+            found_shapes = run_shape_function(definition.shape_function, context)
+        except (ValueError, TypeError, OpError):
+            # The step itself says what is wrong.
+            return unknown
+        return found_shapes if len(found_shapes) == node.num_outputs else unknown
+
+    def _value_as_shape(self, tensor: type_of_tensor) -> TensorShape:
+        value = constant_of(tensor)
+        if value is not None:
+            return shape_of_sizes(value.tolist()) if value.ndim == 1 else UNKNOWN_SHAPE
+        node, _ = tensor
+        if node.op == "Shape":
+            source = inputs_of(node)
+            found = None if source is None else self._known.get(source[0][0])
+            if source is not None and found is not None:
+                return found[source[0][1]]
+        dims = self.shape(tensor).dim_values if node in self._known else None
+        if dims is not None and len(dims) == 1 and dims[0] is not None:
+            return TensorShape([None] * dims[0])
+        return UNKNOWN_SHAPE
+
+
+def inputs_of(node: Node) -> list[type_of_tensor] | None:
+    """The tensors a node takes, or None where one is missing."""
+    found: list[Any] = [None] * node.num_inputs
+    for edge in node.in_edges:
+        if not edge.is_control:
+            found[edge.dst_input] = (edge.src, edge.src_output)
+    return None if None in found else found
+
+
+def control_inputs_of(node: Node) -> list[Node]:
+    """The nodes a node waits for without taking a tensor, ``_SOURCE`` left out."""
+    return [edge.src for edge in node.in_edges if edge.is_control and edge.src.is_op]
+
+
+def constant_of(tensor: type_of_tensor) -> np.ndarray[Any, Any] | None:
+    """The value of a tensor that is the same in every step, or None.
+
+    A constant that enters a loop as its invariant is still that constant.
+    """
+    node, _ = tensor
+    if (
+        node.is_enter
+        and node.attrs.get("is_constant")
+        and not control_inputs_of(node)
+        and not node.input_types[0].is_ref_dtype
+    ):
+        sources = inputs_of(node)
+        if sources is None:
+            return None
+        node = sources[0][0]
+        if control_inputs_of(node):
+            return None
+    if not node.is_constant:
+        return None
+    try:
+        value: np.ndarray[Any, Any] = node.attrs["value"].value()
+    except (OpError, ValueError):
+        return None
+    return value
