@@ -5,13 +5,10 @@ from typing import Any
 from tfnb.client.behavior import (
     executing_eagerly_outside_functions as executing_eagerly_outside_functions,
 )
-from tfnb.client.behavior import control_flow_v2_enabled as control_flow_v2_enabled
-from tfnb.client.behavior import disable_control_flow_v2 as disable_control_flow_v2
 from tfnb.client.behavior import disable_eager_execution as disable_eager_execution
 from tfnb.client.behavior import disable_tensor_equality as disable_tensor_equality
 from tfnb.client.behavior import disable_v2_behavior as disable_v2_behavior
 from tfnb.client.behavior import disable_v2_tensorshape as disable_v2_tensorshape
-from tfnb.client.behavior import enable_control_flow_v2 as enable_control_flow_v2
 from tfnb.client.behavior import enable_eager_execution as enable_eager_execution
 from tfnb.client.behavior import enable_tensor_equality as enable_tensor_equality
 from tfnb.client.behavior import enable_v2_behavior as enable_v2_behavior
@@ -196,6 +193,9 @@ from tfnb.ops.control_flow import group as group
 from tfnb.ops.control_flow import tuple_ as tuple
 from tfnb.ops.control_flow_assert import assert_ as Assert
 from tfnb.ops.control_flow_ops import no_op as no_op
+from tfnb.ops.control_flow_toggle import control_flow_v2_enabled as control_flow_v2_enabled
+from tfnb.ops.control_flow_toggle import disable_control_flow_v2 as disable_control_flow_v2
+from tfnb.ops.control_flow_toggle import enable_control_flow_v2 as enable_control_flow_v2
 from tfnb.ops.custom_gradient import custom_gradient as custom_gradient
 from tfnb.ops.custom_gradient import grad_pass_through as grad_pass_through
 from tfnb.ops.custom_gradient import recompute_grad as recompute_grad

@@ -19,7 +19,7 @@ def main() -> None:
     from tensorflow.python.framework import function
     from tensorflow.python.ops import functional_ops
 
-    from tests.framework import defun_scenarios, functional_scenarios  # noqa: F401  # register programs
+    from tests.framework import cond_v2_scenarios, defun_scenarios, functional_scenarios  # noqa: F401  # register programs
     from tests.framework.function_scenarios import SCENARIOS, Kit, answer_of
 
     tf.disable_v2_behavior()

@@ -161,3 +161,70 @@ def imported_partitioned_call(tf: Any, kit: Kit) -> Any:
         tf.raw_ops.PartitionedCall(args=[x], Tout=[tf.float32], f=body, name="y")
     x, y = tf.import_graph_def(other.as_graph_def(), return_elements=["x:0", "y:0"])
     return [y, tf.gradients(y, x)]
+
+
+@scenario(nodes=False)
+def optionals(tf: Any, kit: Kit) -> Any:
+    """Values that may be missing, sums of them and zeros like them."""
+    raw = tf.raw_ops
+    x = tf.constant([1.0, 2.0])
+    some = raw.OptionalFromValue(components=[x, 3])
+    none = raw.OptionalNone()
+    options = {"output_types": [tf.float32, tf.int32], "output_shapes": [[2], []]}
+    zeros = raw.ZerosLike(x=some)
+    total = raw.AddN(inputs=[some, some])
+    return [
+        raw.OptionalGetValue(optional=some, **options),
+        raw.OptionalHasValue(optional=some),
+        raw.OptionalHasValue(optional=none),
+        raw.OptionalGetValue(optional=zeros, **options),
+        raw.OptionalGetValue(optional=total, **options),
+        raw.OptionalHasValue(optional=raw.ZerosLike(x=none)),
+        tf.gradients(
+            raw.OptionalGetValue(
+                optional=raw.OptionalFromValue(components=[x * x]),
+                output_types=[tf.float32],
+                output_shapes=[[2]],
+            )[0],
+            x,
+        ),
+    ]
+
+
+def _get(tf: Any, optional: Any, dtype: Any, shape: Any) -> Any:
+    raw = tf.raw_ops
+    return raw.OptionalGetValue(optional=optional, output_types=[dtype], output_shapes=[shape])
+
+
+@scenario(nodes=False)
+def optional_without_value(tf: Any, kit: Kit) -> Any:
+    """Refused."""
+    return _get(tf, tf.raw_ops.OptionalNone(), tf.float32, [])
+
+
+@scenario(nodes=False)
+def optional_of_another_type(tf: Any, kit: Kit) -> Any:
+    """Refused."""
+    return _get(tf, tf.raw_ops.OptionalFromValue(components=[1]), tf.float32, [])
+
+
+@scenario(nodes=False)
+def optional_of_another_shape(tf: Any, kit: Kit) -> Any:
+    """Refused."""
+    return _get(tf, tf.raw_ops.OptionalFromValue(components=[1]), tf.int32, [2])
+
+
+@scenario(nodes=False)
+def sum_of_something_and_nothing(tf: Any, kit: Kit) -> Any:
+    """Refused."""
+    raw = tf.raw_ops
+    some = raw.OptionalFromValue(components=[1])
+    return raw.OptionalHasValue(optional=raw.AddN(inputs=[some, raw.OptionalNone()]))
+
+
+@scenario(nodes=False)
+def value_of_no_optional(tf: Any, kit: Kit) -> Any:
+    """Refused."""
+    raw = tf.raw_ops
+    other = raw.EmptyTensorList(element_shape=-1, max_num_elements=-1, element_dtype=tf.int32)
+    return raw.OptionalHasValue(optional=other)

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfnb.ops import resource_variables_toggle
+from tfnb.ops import control_flow_toggle, resource_variables_toggle
 
 
 def disable_v2_behavior() -> None:
-    """Little to do: this is TensorFlow 1's behaviour. Variables are reference variables again."""
+    """Little to do: this is TensorFlow 1's behaviour.
+
+    Variables are reference variables again, conds and loops are built of the primitives.
+    """
     resource_variables_toggle.disable_resource_variables()
+    control_flow_toggle.disable_control_flow_v2()
 
 
 def disable_eager_execution() -> None:
     """Nothing to do: ops are added to a graph, never run at once."""
-
-
-def disable_control_flow_v2() -> None:
-    """Nothing to do: cond and while_loop are Switch, Merge, Enter, Exit and NextIteration."""
 
 
 def disable_tensor_equality() -> None:
@@ -43,11 +43,6 @@ def enable_eager_execution(
     raise _refusal("enable_eager_execution")
 
 
-def enable_control_flow_v2() -> None:
-    """Refuse: control flow is built of the seven primitives."""
-    raise _refusal("enable_control_flow_v2")
-
-
 def enable_tensor_equality() -> None:
     """Refuse: tensors compare by identity, so that they can be keys of ``feed_dict``."""
     raise _refusal("enable_tensor_equality")
@@ -65,11 +60,6 @@ def executing_eagerly() -> bool:
 
 def executing_eagerly_outside_functions() -> bool:
     """Whether ops run as they are called, functions aside: never."""
-    return False
-
-
-def control_flow_v2_enabled() -> bool:
-    """Whether cond and while_loop are built of functions: never."""
     return False
 
 

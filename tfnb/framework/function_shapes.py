@@ -20,7 +20,7 @@ from tfnb.framework.operation_factory import create_operation
 from tfnb.proto import graph_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tfnb.core.dtypes import DType
     from tfnb.core.tensor_shape import TensorShape
@@ -98,6 +98,28 @@ def _shapes_of_results(
     return [(tensor._shape, tensor._handle_data) for tensor in results]
 
 
+def body_in(
+    graph: Graph, library: Graph, name: str, inputs: Sequence[Tensor]
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Builds the body of a function into a graph.
+
+    Args:
+      graph: the graph, which is empty.
+      library: the graph whose library has the function.
+      name: the function.
+      inputs: tensors of the form of the arguments.
+
+    Returns:
+      The placeholders that stand for the arguments, and the results.
+    """
+    graph._functions.update(library._functions)
+    function = library._functions[name]
+    builder = _BodyBuilder(graph, function.definition, {})
+    results = builder.build(library._op_definition(name), tuple(inputs))
+    builder.commit()
+    return list(builder.arguments), results
+
+
 class _BodyBuilder:
     """Builds one function's body into a graph."""
 
@@ -118,6 +140,7 @@ class _BodyBuilder:
         self._reader = GraphDefReader(body, self._nodes, "", self._input_map, [])
         # spelling without the last index -> the names of the tensors, as a GraphDef spells them
         self._spelt: dict[str, list[str]] = {}
+        self.arguments: list[Tensor] = []
 
     def build(self, function: op_registry.OpDefinition, inputs: tuple[Tensor, ...]) -> list[Tensor]:
         """The tensors of the body that are the function's results."""
@@ -125,7 +148,8 @@ class _BodyBuilder:
         for arg in function.op_def.inputs:
             self._spelt[arg.name] = []
             for number, position in enumerate(ranges[arg.name]):
-                placeholder = self._placeholder(inputs[position])
+                placeholder = self._placeholder(inputs[position], arg.name)
+                self.arguments.append(placeholder)
                 self._input_map.tensors[(arg.name, number)] = placeholder
                 self._spelt[arg.name].append(f"{arg.name}:{number}")
         for node in self._nodes:
@@ -140,11 +164,17 @@ class _BodyBuilder:
         self._reader.read(validate_colocation=False, validate_names=False)
         return [tensor for arg in function.op_def.outputs for tensor in self._results(arg.name)]
 
-    def _placeholder(self, like: Tensor) -> Tensor:
+    def commit(self) -> None:
+        """Makes the nodes part of the graph, for those who build on it."""
+        for op in self._reader.operations:
+            self._body._add_op(op)
+            self._body._names_in_use.setdefault(op.name.lower(), 1)
+
+    def _placeholder(self, like: Tensor, name: str) -> Tensor:
         definition = op_registry.get("Placeholder")
         dtype = like.dtype.base_dtype
         attrs = {"dtype": dtype, "shape": like._shape}
-        op = create_operation(self._body, definition, (), attrs, "arg", (dtype,))
+        op = create_operation(self._body, definition, (), attrs, name, (dtype,))
         op.outputs[0]._shape = like._shape
         op.outputs[0]._handle_data = like._handle_data
         return op.outputs[0]

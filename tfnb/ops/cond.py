@@ -18,6 +18,7 @@ from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops.cond_context import CondContext
+from tfnb.ops.control_flow_toggle import builds_functions
 from tfnb.ops.control_flow_values import merge, switch, with_flow
 from tfnb.ops.identity_ops import identity
 
@@ -61,6 +62,10 @@ def cond(
     true_fn = _one_of(true_fn, fn1, "true_fn", "fn1")
     false_fn = _one_of(false_fn, fn2, "false_fn", "fn2")
     graph = get_default_graph()
+    if builds_functions(graph):
+        from tfnb.ops.cond_v2 import cond_v2
+
+        return cond_v2(pred, true_fn, false_fn, name)
     with name_scope(name, "cond", [pred]):
         if isinstance(pred, bool):
             raise TypeError("'pred' must not be a Python bool.")
@@ -302,6 +307,10 @@ def switch_case(
     if default is None:
         default = actions.pop()
     with name_scope(name, "case", [branch_index]):
+        if builds_functions(get_default_graph()):
+            from tfnb.ops.cond_v2 import indexed_case
+
+            return indexed_case(branch_index, [*actions, default])
         function: Callable[[], Any] = default
         for number, action in reversed(list(enumerate(actions))):
             chosen = functools.partial(_cond_on, equal, branch_index, number)

@@ -243,6 +243,16 @@ def stateless_case(
     return _call(ctx, _chosen(branches, branch_index), input)
 
 
+def _choice_gradient(op: Any, *grads: Any) -> Any:
+    from tfnb.ops.cond_v2 import choice_gradient  # needs all that builds graphs
+
+    return choice_gradient(op, *grads)
+
+
+for _choice in (if_, stateless_if, case, stateless_case):
+    _choice.gradient(_choice_gradient)
+
+
 # -------------------------------------------------------------------------------------------- loops
 
 

@@ -44,11 +44,10 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
     "tfnb.client.session": {"tf": "Session InteractiveSession"},
     "tfnb.client.behavior": {
         "tf": "disable_v2_behavior disable_eager_execution "
-        "disable_control_flow_v2 disable_tensor_equality disable_v2_tensorshape "
+        "disable_tensor_equality disable_v2_tensorshape "
         "enable_v2_behavior enable_eager_execution "
-        "enable_control_flow_v2 enable_tensor_equality enable_v2_tensorshape "
-        "executing_eagerly executing_eagerly_outside_functions "
-        "control_flow_v2_enabled"
+        "enable_tensor_equality enable_v2_tensorshape "
+        "executing_eagerly executing_eagerly_outside_functions"
     },
     "tfnb.client.app": {"app": "run"},
     "tfnb.client.flags": {"app": "flags:", "flags": _FLAGS},

@@ -127,6 +127,9 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.control_flow_ops": {
         "tf": "no_op",
     },
+    "tfnb.ops.control_flow_toggle": {
+        "tf": "enable_control_flow_v2 disable_control_flow_v2 control_flow_v2_enabled",
+    },
     "tfnb.ops.convolution": {
         "nn": (
             "atrous_conv2d atrous_conv2d_transpose conv1d conv1d_transpose conv2d "
@@ -750,6 +753,7 @@ OPS: dict[str, str] = {
         "FusedBatchNormV3 L2Loss LRN LRNGrad"
     ),
     "tfnb.ops.numerics_ops": "CheckNumerics CheckNumericsV2",
+    "tfnb.ops.optional_ops": "OptionalFromValue OptionalGetValue OptionalHasValue OptionalNone",
     "tfnb.ops.pad_ops": "MirrorPad MirrorPadGrad Pad PadV2",
     "tfnb.ops.parsing_ops": (
         "DecodeCSV DecodeCompressed DecodeJSONExample DecodePaddedRaw DecodeRaw ParseTensor "

@@ -1,0 +1,38 @@
+"""Whether ``tf.cond`` and ``tf.while_loop`` build functions or the primitives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfnb.framework.function import DefunGraph
+
+if TYPE_CHECKING:
+    from tfnb.framework.graph import Graph
+
+EXPORTS = {
+    "tf": ["enable_control_flow_v2", "disable_control_flow_v2", "control_flow_v2_enabled"],
+}
+
+_is_enabled = False
+
+
+def enable_control_flow_v2() -> None:
+    """From now on ``tf.cond``, ``tf.while_loop`` and ``tf.switch_case`` build functions."""
+    global _is_enabled
+    _is_enabled = True
+
+
+def disable_control_flow_v2() -> None:
+    """From now on they build Switch, Merge, Enter, Exit and NextIteration."""
+    global _is_enabled
+    _is_enabled = False
+
+
+def control_flow_v2_enabled() -> bool:
+    """Whether conds and loops are built of functions."""
+    return _is_enabled
+
+
+def builds_functions(graph: Graph) -> bool:
+    """Whether a cond or loop in this graph is built of functions."""
+    return _is_enabled or (graph.building_function and not isinstance(graph, DefunGraph))

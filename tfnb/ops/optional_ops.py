@@ -1,0 +1,163 @@
+"""Values that may be missing: OptionalFromValue, OptionalNone and what looks into them.
+
+An optional is a variant.  The gradient of a branch gets the forward branch's inner values this way:
+those of the branch that did not run are missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import dtypes, errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext
+from tfnb.core.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+
+
+@dataclass(slots=True, frozen=True)
+class Optional:
+    """Some tensors, or nothing.
+
+    Attributes:
+      values: the tensors; None if there are none.
+      types: their dtypes.
+    """
+
+    values: tuple[Any, ...] | None = None
+    types: tuple[DType, ...] = ()
+
+    # An optional is a scalar to whoever asks for its form.
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the optional as a tensor: a scalar."""
+        return ()
+
+    def zeros_like(self) -> Optional:
+        """Zeros of the same form; nothing for nothing."""
+        if self.values is None:
+            return self
+        zeros = [
+            value.zeros_like() if hasattr(value, "zeros_like") else _zeros(value, dtype)
+            for value, dtype in zip(self.values, self.types)
+        ]
+        return Optional(tuple(zeros), self.types)
+
+    def __add__(self, other: Optional) -> Optional:
+        if self.values is None or other.values is None:
+            if self.values is not other.values:
+                raise errors.invalid_argument(
+                    "Cannot add optionals because one has a value and the other doesn't."
+                )
+            return self
+        if self.types != other.types:
+            raise errors.invalid_argument(
+                "Cannot add optionals because they have incompatible element types."
+            )
+        return Optional(
+            tuple([one + another for one, another in zip(self.values, other.values)]), self.types
+        )
+
+
+def _zeros(value: Any, dtype: DType) -> Any:
+    if dtype is dtypes.resource or dtype is dtypes.variant:
+        raise errors.unimplemented(f"There are no zeros like a {dtype.name} in an optional.")
+    if dtype is dtypes.string:
+        out = np.empty(np.shape(value), object)
+        out[...] = b""
+        return out
+    return value * 0
+
+
+@register_op("OptionalNone", "-> optional: variant", shape=lambda c: SCALAR_SHAPE)
+def optional_none(xp: Any) -> Any:
+    """An optional without a value."""
+    return Optional()
+
+
+@register_op(
+    "OptionalFromValue",
+    "components: Toutput_types -> optional: variant",
+    "Toutput_types: list(type) >= 1",
+    shape=lambda c: SCALAR_SHAPE,
+)
+def optional_from_value(xp: Any, components: list[Any], *, Toutput_types: list[DType]) -> Any:
+    """An optional that has the tensors."""
+    return Optional(tuple(components), tuple(Toutput_types))
+
+
+@optional_from_value.gradient
+def _(op: Any, grad: Any) -> Any:
+    return optional_get_value(
+        grad,
+        output_types=[tensor.dtype for tensor in op.inputs],
+        output_shapes=[tensor.shape for tensor in op.inputs],
+    )
+
+
+def _value_shapes(c: InferenceContext) -> list[TensorShape]:
+    shapes = list(c.attr("output_shapes"))
+    if len(shapes) != len(c.attr("output_types")):
+        raise ValueError("`output_types` and `output_shapes` must be the same length.")
+    return shapes
+
+
+@register_op(
+    "OptionalGetValue",
+    "optional: variant -> components: output_types",
+    "output_types: list(type) >= 1",
+    "output_shapes: list(shape) >= 1",
+    shape=_value_shapes,
+)
+def optional_get_value(
+    xp: Any, optional: Any, *, output_types: list[DType], output_shapes: list[TensorShape]
+) -> Any:
+    """The tensors of an optional.
+
+    Raises:
+      InvalidArgumentError: it has none, or others than the node says.
+    """
+    values = _optional(optional).values
+    if values is None:
+        raise errors.invalid_argument("The given optional does not have a value.")
+    if len(values) != len(output_types):
+        raise errors.invalid_argument(
+            f"The given optional has {len(values)} components, expected {len(output_types)}."
+        )
+    pairs = zip(optional.types, output_types, values, output_shapes)
+    for index, (dtype, wanted, value, shape) in enumerate(pairs):
+        if dtype is not wanted:
+            raise errors.invalid_argument(
+                f"The given optional does not match the expected type for component {index}. "
+                f"Expected: {wanted.name}. Actual: {dtype.name}."
+            )
+        if not shape.is_compatible_with(TensorShape(value.shape)):
+            raise errors.invalid_argument(
+                f"The given optional does not match the expected shape for component {index}. "
+                f"Expected: {shape}. Actual: {TensorShape(value.shape)}."
+            )
+    return values
+
+
+@optional_get_value.gradient
+def _(op: Any, *grads: Any) -> Any:
+    return optional_from_value(list(grads))
+
+
+@register_op(
+    "OptionalHasValue", "optional: variant -> has_value: bool", shape=lambda c: SCALAR_SHAPE
+)
+def optional_has_value(xp: Any, optional: Any) -> Any:
+    """Whether an optional has a value."""
+    return np.bool_(_optional(optional).values is not None)
+
+
+def _optional(value: Any) -> Optional:
+    if not isinstance(value, Optional):
+        raise errors.invalid_argument("Input is not a scalar variant that holds an optional.")
+    return value
