@@ -127,6 +127,14 @@ def queue_run() -> tuple[tf.Session, Callable[[], Any]]:
     return sess, lambda: sess.run(dequeue)
 
 
+def pool_run() -> tuple[tf.Session, Callable[[], Any]]:
+    """Kernels on threads of a pool."""
+    x = tf.placeholder(tf.float32, [2])
+    y = tf.multiply(x, 2.0) + tf.exp(x - x)
+    sess = tf.Session(config=tf.ConfigProto(use_per_session_threads=True))
+    return sess, lambda: sess.run(y, {x: [1.0, 2.0]})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "expected", "step"),
@@ -137,6 +145,7 @@ def queue_run() -> tuple[tf.Session, Callable[[], Any]]:
         (loop_run, 4, 1),
         (two_devices_run, 0.0, 1),
         (queue_run, 5.0, 1),
+        (pool_run, [3.0, 5.0], 3),
     ],
 )
 def test_an_interrupt_at_any_call_leaves_the_session_usable(

@@ -7,13 +7,17 @@ import threading
 import numpy as np
 import pytest
 
+from tests.common_runtime.graph_builder import GraphBuilder, run_executor
 from tests.common_runtime.graph_defs import binary, const, graph_def, node, placeholder, session
+from tests.common_runtime.native_ops import registered
 from tfnb.common_runtime.session_factory import SessionOptions, new_session
 from tfnb.core import dtypes, errors
+from tfnb.core.resource_mgr import ResourceHandle
 from tfnb.core.step_events import StepObserver
 from tfnb.proto import config_pb2
 
 F = np.float32
+INT = dtypes.int32
 
 
 def adding_session(**fields):
@@ -456,3 +460,139 @@ def test_the_cost_graph_lists_nodes_with_their_inputs_and_sizes():
     sources = [metadata.cost_graph.node[i.preceding_node].name for i in rows["s"].input_info]
     assert sources == ["_arg_p_0_0", "one"]
     assert [(o.size, o.dtype) for o in rows["s"].output_info] == [(16, 1)]
+
+
+def failing_beside():
+    """X = a + 1, and at the end of a chain a quotient by b, which may fail."""
+    return session(
+        placeholder("a", INT),
+        placeholder("b", INT),
+        const("one", 1, INT),
+        binary("x", "Add", "a", "one", INT),
+        node("b1", "Identity", "b", T=INT),
+        binary("b2", "Mul", "b1", "one", INT),
+        binary("b3", "Mul", "b2", "one", INT),
+        binary("q", "FloorDiv", "one", "b3", INT),
+    )
+
+
+def test_an_error_that_no_fetch_of_the_call_needs_is_logged_and_ends_the_next_call(caplog):
+    """What was fetched before is answered."""
+    native = failing_beside()
+    handle = native.partial_run_setup(["a:0", "b:0"], ["x:0", "q:0"], [])
+    feeds = {"a:0": np.int32(4), "b:0": np.int32(0)}
+    assert native.partial_run(handle, feeds, ["x:0"]) == [5]
+    assert "An error unrelated to this partial run has been detected" in caplog.text
+    with pytest.raises(errors.InvalidArgumentError, match="division by zero"):
+        native.partial_run(handle, {}, ["q:0"])
+    with pytest.raises(errors.InvalidArgumentError, match="Must run 'setup'"):
+        native.partial_run(handle, {}, ["q:0"])
+    assert not native.active_steps()
+
+
+def test_an_error_of_what_a_call_fetches_ends_the_partial_run():
+    """Also where nothing else was asked."""
+    native = failing_beside()
+    handle = native.partial_run_setup(["a:0", "b:0"], ["x:0", "q:0"], [])
+    with pytest.raises(errors.InvalidArgumentError, match="division by zero"):
+        native.partial_run(handle, {"b:0": np.int32(0)}, ["q:0"])
+    with pytest.raises(errors.InvalidArgumentError, match="Must run 'setup'"):
+        native.partial_run(handle, {"a:0": np.int32(1)}, ["x:0"])
+    assert native.run({"a:0": np.int32(1)}, ["x:0"], []) == [2]
+
+
+def test_a_handle_of_a_resource_cannot_be_fed():
+    """Neither in a run nor in a part of one; any other value goes its way."""
+    native = session(
+        placeholder("p", dtypes.resource),
+        node("i", "Identity", "p", T=dtypes.resource),
+        placeholder("q"),
+        binary("s", "Add", "q", "q"),
+    )
+    handle = ResourceHandle("/cpu:0", "localhost", "v", "Var")
+    message = "name: v type: Var.*Perhaps a resource tensor was being provided as a feed"
+    for fetches in (["i:0"], ["i:0", "s:0"]):
+        with pytest.raises(errors.InvalidArgumentError, match=message):
+            native.run({"p:0": handle, "q:0": F(1)}, fetches, [])
+    made = native.make_callable(config_pb2.CallableOptions(feed=["p:0"], fetch=["i:0"]))
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        native.run_callable(made, [handle])
+    part = native.partial_run_setup(["p:0"], ["i:0"], [])
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        native.partial_run(part, {"p:0": handle}, ["i:0"])
+
+
+def test_threads_that_build_one_signature_at_once_share_the_first():
+    """Both build, outside the session's lock; one result counts."""
+    native = adding_session()
+    both, found = threading.Barrier(2), []
+
+    class Meet(StepObserver):
+        """Holds whoever has built executors until the other has too."""
+
+        def graph_partitioned(self, signature):
+            """Waits for the other thread."""
+            both.wait(30)
+
+    native.step_events.add(Meet())
+    threads = [
+        threading.Thread(target=lambda: found.append(native.prepare(("p:0",), ("s:0",), ())))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    first, second = found
+    assert first is second
+    assert native.prepare(("p:0",), ("s:0",), ()) is first
+
+
+def test_resources_of_a_step_end_with_it():
+    """Each step has a container of its own, whether it ends well or not."""
+    seen = []
+
+    def keep(ctx, x):
+        assert ctx.step_container.names() == []
+        ctx.step_container.create("", "Test", "kept", Closed(seen, ctx.step_id))
+        return np.int32(1) // x
+
+    with registered("TestKeep", "x: int32 -> y: int32", keep, stateful=True):
+        native = session(placeholder("p", INT), node("k", "TestKeep", "p"))
+        assert native.run({"p:0": np.int32(1)}, ["k:0"], []) == [1]
+        native.run({"p:0": np.int32(1)}, ["k:0"], [])
+        assert len(seen) == len(set(seen)) == 2
+        with pytest.raises(errors.OpError):
+            native.run({"p:0": np.array(["no number"], object)}, ["k:0"], [])
+    assert len(seen) == len(set(seen)) == 3
+    assert native.device_mgr.host.resource_manager.names() == []
+
+
+class Closed:
+    """A resource that tells when it is closed."""
+
+    def __init__(self, seen: list[int], step_id: int) -> None:
+        self.seen, self.step_id = seen, step_id
+
+    def close(self) -> None:
+        """The step has ended."""
+        self.seen.append(self.step_id)
+
+
+def test_an_executor_without_a_node_ends_at_once():
+    """Nothing that is ready from the beginning means that nothing is ever ready."""
+    immutable = GraphBuilder().executor()
+    assert immutable.roots == []
+    assert run_executor(immutable, (), 0) == []
+    immutable.schedule = None
+    assert run_executor(immutable, (), 0) == []
+
+
+def test_order_variants_of_a_callable_share_executors_too():
+    """The order given is looked up first, then the sorted one; fetches may repeat."""
+    native = session(placeholder("a"), placeholder("b"), binary("d", "Sub", "a", "b"))
+    sorted_first = native.prepare(("a:0", "b:0"), ("d:0",), ())
+    other = native.prepare(("b:0", "a:0"), ("d:0", "d:0"), ())
+    assert other.executors is sorted_first.executors
+    assert native.prepare(("b:0", "a:0"), ("d:0", "d:0"), ()) is other
+    assert native.prepare(("a:0", "b:0"), (), ("d",)).executors is not other.executors

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from tests.common_runtime.graph_builder import GraphBuilder, run_executor
+from tfnb.common_runtime.direct_session import start_timer
 from tfnb.common_runtime.executor import ExecutorState, drive
 from tfnb.common_runtime.run_state import CallFrame, RunState
 from tfnb.core import dtypes, errors
 from tfnb.core.op_kernel import StepContext
-from tfnb.core.step_events import StepObserver
+from tfnb.core.step_events import StepEvents, StepObserver
 
 INT = dtypes.int32
 
@@ -259,8 +260,6 @@ def test_a_step_that_is_asked_to_end_ends_between_two_nodes():
             if iteration == 3:
                 hooks_seen.set()
 
-    from tfnb.core.step_events import StepEvents
-
     events = StepEvents()
     events.add(Seen())
     run_state = RunState(frame, events.hooks)
@@ -294,3 +293,232 @@ def test_an_observer_that_raises_is_dropped_and_the_step_goes_on():
             raise RuntimeError("viewer")
 
     assert counting_graph().run(0, 3, 1, observer=Broken()) == [3]
+
+
+# -- what is easiest to get wrong ------------------------------------------------------------------
+
+
+def loop_frame(name=b"loop", parallel=10, *, is_constant=False):
+    """The attributes of an Enter."""
+    return {
+        "T": INT,
+        "frame_name": name,
+        "parallel_iterations": parallel,
+        "is_constant": is_constant,
+    }
+
+
+def test_a_constant_enter_is_delivered_to_every_iteration():
+    """Also to those that began before it arrived.
+
+    limit comes late: behind a chain, when the loop has long begun to wait for it.
+    """
+    builder = GraphBuilder()
+    start, limit, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
+    late = limit
+    for position in range(20):
+        late = builder.node(f"late{position}", "Identity", late, T=INT)
+    builder.fetch(builder.counting_loop(start, late, one, parallel=3))
+    recorder = Recorder()
+    assert builder.run(0, 6, 1, observer=recorder) == [6]
+    immutable = builder.executor()
+    ids = {item.name: item.id for item in immutable.items}
+    entered = [number for node, _, number in recorder.live if node == ids["loop/less"]]
+    assert entered == list(range(7))
+
+
+def test_a_constant_enter_that_is_dead_makes_every_iteration_of_it_dead():
+    """A node in the loop that needs it never runs; the loop itself goes on."""
+    builder = GraphBuilder()
+    start, limit, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
+    p = builder.arg("p", dtypes.bool)
+    dead = builder.node("switch", "Switch", one, p, T=INT)
+    exit_ = builder.counting_loop(start, limit, one)
+    enter = builder.node("dead", "Enter", (dead, 1), **loop_frame(is_constant=True))
+    merge = builder.graph.find_node("loop/merge")
+    builder.node("never", "Add", merge, enter, T=INT)
+    builder.fetch(exit_)
+    recorder = Recorder()
+    assert builder.run(0, 5, 1, np.bool_(False), observer=recorder) == [5]
+    ids = {item.name: item.id for item in builder.executor().items}
+    assert [n for i, _, n in recorder.dead if i == ids["never"]] == list(range(6))
+
+
+def test_iterations_that_were_held_back_begin_in_order():
+    """Two loop variables with one iteration at a time: each begins when the one before ended."""
+    builder = GraphBuilder()
+    start, limit, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
+    exit_ = builder.counting_loop(start, limit, one, parallel=1)
+    enter = builder.node("enter2", "Enter", one, **loop_frame(parallel=1))
+    merge = builder.node("merge2", "Merge", enter, None, T=INT, N=2)
+    cond = builder.graph.find_node("loop/cond")
+    switch = builder.node("switch2", "Switch", merge, cond, T=INT)
+    last = (switch, 1)
+    for position in range(5):
+        last = (builder.node(f"slow{position}", "Add", last, last, T=INT), 0)
+    builder.connect(builder.node("next2", "NextIteration", last, T=INT), merge, 1)
+    builder.fetch(exit_)
+    builder.fetch(builder.node("exit2", "Exit", (switch, 0), T=INT))
+    recorder = Recorder()
+    assert builder.run(0, 4, 1, observer=recorder) == [4, np.int32(2**20)]
+    expected = [(what, number) for number in range(5) for what in ("start", "done")]
+    assert [(what, number) for what, _, number in recorder.iterations] == expected
+
+
+def test_a_dead_exit_waits_for_the_end_of_its_frame():
+    """Exit of the side that is never taken: dead in every iteration, told to the parent once.
+
+    loop: i < limit; beside it Switch(i, never) -> (true) -> Exit.
+    """
+    builder = GraphBuilder()
+    start, limit, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
+    never = builder.arg("never", dtypes.bool)
+    exit_ = builder.counting_loop(start, limit, one)
+    merge = builder.graph.find_node("loop/merge")
+    flag = builder.node(
+        "flag", "Enter", never, **{**loop_frame(is_constant=True), "T": dtypes.bool}
+    )
+    aside = builder.node("aside", "Switch", merge, flag, T=INT)
+    dead = builder.node("dead", "Exit", (aside, 1), T=INT)
+    builder.node("after", "Identity", dead, T=INT)
+    builder.fetch(builder.node("either", "Merge", dead, exit_, T=INT, N=2))
+    told: list[str] = []
+    names = {item.id: item.name for item in builder.executor().items}
+
+    class Order(StepObserver):
+        """Keeps when the frame ended and when the node behind heard of it."""
+
+        def node_done(self, step_id, partition, node_id, frame_id, iteration, t_ns, is_dead):
+            if names[node_id] == "after":
+                told.append(f"after {is_dead}")
+
+        def frame_done(self, step_id, partition, frame_id, t_ns):
+            told.append("frame done")
+
+    assert builder.run(0, 3, 1, np.bool_(False), observer=Order()) == [3]
+    assert told == ["frame done", "after True"]
+
+
+def test_a_frame_is_found_by_its_parent_iteration_and_name():
+    """Two loops inside one loop, and the inner frames of different outer iterations, stay apart."""
+    builder = GraphBuilder()
+    zero, n, one = builder.arg("zero"), builder.arg("n"), builder.arg("one")
+    enter = builder.node("enter", "Enter", zero, **loop_frame(b"outer"))
+    limit = builder.node("limit", "Enter", n, **loop_frame(b"outer", is_constant=True))
+    step = builder.node("step", "Enter", one, **loop_frame(b"outer", is_constant=True))
+    merge = builder.node("merge", "Merge", enter, None, T=INT, N=2)
+    less = builder.node("less", "Less", merge, limit, T=INT)
+    switch = builder.node("switch", "Switch", merge, builder.node("cond", "LoopCond", less), T=INT)
+    first = builder.counting_loop((switch, 1), limit, step, name="left")
+    second = builder.counting_loop((switch, 1), limit, step, name="right")
+    # i + 1 + (left - right), where both loops end at n
+    difference = builder.node("difference", "Sub", first, second, T=INT)
+    more = builder.node("more", "Add", (switch, 1), step, T=INT)
+    total = builder.node("total", "Add", more, difference, T=INT)
+    builder.connect(builder.node("next", "NextIteration", total, T=INT), merge, 1)
+    builder.fetch(builder.node("exit", "Exit", (switch, 0), T=INT))
+    recorder = Recorder()
+    assert builder.run(0, 3, 1, observer=recorder) == [3]
+    parents = sorted((parent, iteration) for _, parent, iteration in recorder.frames[1:])
+    # In the last iteration the Enters are dead: their frames are made, and end at once.
+    assert parents == [(1, number) for number in range(4) for _ in ("left", "right")]
+    assert len({frame for frame, _, _ in recorder.frames}) == len(recorder.frames)
+    assert recorder.alive == 0
+
+
+def test_a_dead_next_iteration_begins_no_iteration():
+    """A loop whose condition is false at once has one iteration."""
+    recorder = Recorder()
+    assert counting_graph().run(9, 3, 1, observer=recorder) == [9]
+    assert [number for what, _, number in recorder.iterations if what == "start"] == [0]
+
+
+def test_a_merge_with_control_edges_waits_for_them():
+    """Its value is there first, the control edge comes last."""
+    builder = GraphBuilder()
+    x = builder.arg("x")
+    last = x
+    for position in range(5):
+        last = builder.node(f"late{position}", "Identity", last, T=INT)
+    merge = builder.node("merge", "Merge", x, x, "^late4", T=INT, N=2)
+    builder.fetch(merge)
+    recorder = Recorder()
+    assert builder.run(3, observer=recorder) == [3]
+    ids = {item.name: item.id for item in builder.executor().items}
+    order = [node for node, _, _ in recorder.live]
+    assert order.index(ids["merge"]) > order.index(ids["late4"])
+    assert order.count(ids["merge"]) == 1
+
+
+def test_the_first_error_of_two_devices_is_the_step_s():
+    """The other partition hears that the step is over, which is no error of its own."""
+    cpu = b"/job:localhost/replica:0/task:0/device:CPU:0"
+    failing, waiting = GraphBuilder(), GraphBuilder()
+    one, zero = failing.arg("one"), failing.arg("zero")
+    failing.node("bad", "FloorDiv", one, zero, T=INT)
+    waiting.node(
+        "recv", "_Recv", tensor_type=INT, tensor_name=b"never sent", send_device=cpu,
+        recv_device=cpu, send_device_incarnation=1, client_terminated=False,
+    )  # fmt: skip
+    frame = CallFrame([np.int32(1), np.int32(0)], 0)
+    run_state = RunState(frame, StepEvents().hooks)
+    step = StepContext(run_state.step_id, run_state, call_frame=frame)
+    executors = [
+        ExecutorState(builder.executor(), run_state, step, index)
+        for index, builder in enumerate((waiting, failing))
+    ]
+    with pytest.raises(errors.InvalidArgumentError, match="division by zero") as caught:
+        drive(run_state, executors)
+    assert caught.value.node_name == "bad"
+    assert run_state.num_waiting == 0
+
+
+@pytest.mark.parametrize("is_dead", [True, False])
+def test_send_and_recv_carry_death(is_dead):
+    """Send runs on a dead input and says so; what is behind Recv is dead then."""
+    transfer = {
+        "tensor_name": b"edge",
+        "send_device": b"/job:localhost/replica:0/task:0/device:CPU:0",
+        "recv_device": b"/job:localhost/replica:0/task:0/device:CPU:0",
+        "send_device_incarnation": 1,
+        "client_terminated": False,
+    }
+    sender, receiver = GraphBuilder(), GraphBuilder()
+    x, p = sender.arg("x"), sender.arg("p", dtypes.bool)
+    switch = sender.node("switch", "Switch", x, p, T=INT)
+    sender.node("send", "_Send", (switch, 1), T=INT, **transfer)
+    receiver.fetch(receiver.node("recv", "_Recv", tensor_type=INT, **transfer))
+    frame = CallFrame([np.int32(7), np.bool_(not is_dead)], 1)
+    run_state = RunState(frame, StepEvents().hooks)
+    step = StepContext(run_state.step_id, run_state, call_frame=frame)
+    executors = [
+        ExecutorState(builder.executor(), run_state, step, index)
+        for index, builder in enumerate((receiver, sender))
+    ]
+    drive(run_state, executors)
+    assert frame.retvals == [None if is_dead else 7]
+
+
+@pytest.mark.parametrize("waits_for", ["recv", "loop"])
+def test_any_step_ends_when_its_time_is_up(waits_for):
+    """A transfer that nobody sends, a loop without end."""
+    builder = GraphBuilder()
+    if waits_for == "recv":
+        cpu = b"/job:localhost/replica:0/task:0/device:CPU:0"
+        builder.fetch(builder.node(
+            "recv", "_Recv", tensor_type=INT, tensor_name=b"never sent", send_device=cpu,
+            recv_device=cpu, send_device_incarnation=1, client_terminated=False,
+        ))  # fmt: skip
+        args = []
+    else:
+        start, limit, zero = builder.arg("start"), builder.arg("limit"), builder.arg("zero")
+        builder.fetch(builder.counting_loop(start, limit, zero))
+        args = [np.int32(0), np.int32(1), np.int32(0)]
+    frame = CallFrame(args, 1)
+    run_state = RunState(frame, StepEvents().hooks)
+    step = StepContext(run_state.step_id, run_state, call_frame=frame)
+    timer = start_timer(run_state, 20)
+    with pytest.raises(errors.DeadlineExceededError, match="Timed out waiting for notification"):
+        drive(run_state, [ExecutorState(builder.executor(), run_state, step, 0)])
+    timer.join(30)
+    assert run_state.num_waiting == 0

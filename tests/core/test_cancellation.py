@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from tfnb.core.cancellation import CancellationManager
 
 
@@ -69,3 +71,72 @@ def test_a_closed_child_leaves_its_parent():
         pass
     parent.start_cancel()
     assert not child.is_cancelled
+
+
+class Cancelling:
+    """A manager whose cancellation has begun in another thread and waits in a callback."""
+
+    def __init__(self) -> None:
+        self.manager = CancellationManager()
+        self.token = self.manager.get_cancellation_token()
+        self.inside, self.may_go, self.ended = (threading.Event() for _ in range(3))
+        assert self.manager.register_callback(self.token, self._wait)
+        self.thread = threading.Thread(target=self.manager.start_cancel)
+        self.thread.start()
+        assert self.inside.wait(30)
+
+    def _wait(self) -> None:
+        self.inside.set()
+        assert self.may_go.wait(30)
+        self.ended.set()
+
+    def go(self) -> None:
+        """Lets the callback end."""
+        self.may_go.set()
+        self.thread.join(30)
+
+
+def test_deregistering_waits_for_the_callback_that_runs():
+    """Whoever is told False may free what the callback uses."""
+    running, found = Cancelling(), []
+
+    def deregister() -> None:
+        found.append((running.manager.deregister_callback(running.token), running.ended.is_set()))
+
+    waiter = threading.Thread(target=deregister)
+    waiter.start()
+    assert not running.manager.is_cancelled
+    assert found == []
+    running.go()
+    waiter.join(30)
+    assert found == [(False, True)]
+
+
+def test_trying_to_deregister_does_not_wait():
+    """It is told False while the callback runs."""
+    running = Cancelling()
+    assert not running.manager.try_deregister_callback(running.token)
+    assert not running.ended.is_set()
+    running.go()
+
+
+def test_while_callbacks_run_the_manager_is_cancelling_and_takes_no_more():
+    """Seen from another thread; afterwards it is cancelled."""
+    running = Cancelling()
+    manager = running.manager
+    assert (manager.is_cancelling, manager.is_cancelled) == (True, False)
+    assert not manager.register_callback(manager.get_cancellation_token(), lambda: None)
+    running.go()
+    assert (manager.is_cancelling, manager.is_cancelled) == (False, True)
+
+
+def test_grandchildren_are_cancelled_and_siblings_of_a_cancelled_child_are_not():
+    """From the top to the leaves only."""
+    parent = CancellationManager()
+    child, sibling = CancellationManager(parent), CancellationManager(parent)
+    grandchild = CancellationManager(child)
+    child.start_cancel()
+    assert grandchild.is_cancelled
+    assert not sibling.is_cancelled
+    parent.start_cancel()
+    assert sibling.is_cancelled

@@ -93,3 +93,17 @@ def test_update_replaces_the_value_in_one_step():
     cell.assign(np.int32(2))
     assert cell.update(lambda value: value * np.int32(5)) == 10
     assert cell.read() == 10
+
+
+def test_a_finalized_manager_takes_no_new_resources():
+    """What is there can be used and deleted."""
+    manager = ResourceMgr("/cpu:0")
+    manager.create("", "T", "old", 1)
+    manager.finalize()
+    with pytest.raises(errors.FailedPreconditionError, match="ResourceMgr is finalized"):
+        manager.create("", "T", "new", 2)
+    with pytest.raises(errors.FailedPreconditionError, match="ResourceMgr is finalized"):
+        manager.lookup_or_create("", "T", "new", lambda: 2)
+    assert manager.lookup_or_create("", "T", "old", lambda: 2) == 1
+    manager.delete(manager.make_handle("old", "T"))
+    assert manager.names() == []

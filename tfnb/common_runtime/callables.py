@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.executors_and_keys import view
 from tfnb.core import errors
+from tfnb.core.device_spec import parse_full_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tfnb.common_runtime.direct_session import DirectSession
     from tfnb.common_runtime.executors_and_keys import ExecutorsAndKeys
@@ -38,17 +39,30 @@ class Callables:
         """Prepares a signature.
 
         Raises:
-          UnimplementedError: tensors are kept in device memory.
+          InvalidArgumentError: a device that is to hold a tensor is malformed or not there.
+          UnimplementedError: it cannot hold tensors of that type, or fetches are to be left on a
+            device without ``fetch_skip_sync``.
           OpError: the graph cannot be pruned, placed or partitioned.
         """
-        if options.feed_devices or options.fetch_devices:
-            raise errors.unimplemented(
-                "feeding/fetching from GPU devices is not yet supported for callables."
-            )
         signature = (tuple(options.feed), tuple(options.fetch), tuple(options.target))
         connections = [(c.from_tensor, c.to_tensor) for c in options.tensor_connection]
-        if connections:
-            executors = self._session.create_executors(*signature, connections=connections)
+        if options.fetch_devices and not options.fetch_skip_sync:
+            raise errors.unimplemented(
+                "CallableOptions.fetch_skip_sync = false is not yet implemented. You can set it to "
+                "true instead, but MUST ensure that Device::Sync() is invoked on the Device "
+                "corresponding to the fetched tensor before dereferencing the Tensor's memory."
+            )
+        feed_devices = self._devices(options.feed, options.feed_devices)
+        fetch_devices = self._devices(options.fetch, options.fetch_devices)
+        is_special = connections or options.fetch_skip_sync
+        if is_special or any(feed_devices) or any(fetch_devices):
+            executors = self._session.create_executors(
+                *signature,
+                connections=connections,
+                feed_devices=feed_devices,
+                fetch_devices=fetch_devices,
+                sync_on_finish=not options.fetch_skip_sync,
+            )
             prepared = view(executors, signature)
         else:
             prepared = self._session.prepare(*signature)
@@ -58,6 +72,30 @@ class Callables:
             self._num_made = handle + 1
             self._callables[handle] = _Callable(prepared, run_options)
             return handle
+
+    def _devices(self, names: Sequence[str], wanted: Mapping[str, str]) -> list[str]:
+        """The device that holds each tensor, "" for the host."""
+        found = []
+        known = {device.name: device for device in self._session.device_mgr.devices}
+        for name in names:
+            asked = wanted.get(name)
+            if not asked:
+                found.append("")
+                continue
+            spec = parse_full_name(asked)
+            if spec is None:
+                raise errors.invalid_argument(
+                    f"Invalid device name ('{asked}') provided for the tensor '{name}' in "
+                    "CallableOptions"
+                )
+            device = known.get(spec.to_string())
+            if device is None:
+                raise errors.invalid_argument(
+                    f"Device '{asked}' specified for tensor '{name}' in CallableOptions does not "
+                    f"exist. This session has: {', '.join(known)}."
+                )
+            found.append("" if device is self._session.device_mgr.host else device.name)
+        return found
 
     def run(
         self, handle: int, feed_values: Sequence[Any], run_metadata: config_pb2.RunMetadata | None

@@ -11,6 +11,8 @@ from tfnb.core.resource_mgr import ResourceMgr
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from tfnb.core.dtypes import DType
+
 
 @dataclass(slots=True, frozen=True)
 class DeviceAttributes:
@@ -31,6 +33,7 @@ class Device:
       device_type: ``CPU`` or ``GPU``.
       index: which processor it is: position among the CPU devices, number of the CUDA device.
       xp: the array module its kernels compute with.
+      is_asynchronous: whether kernels return before their results are there.
       priority: nodes without a wish go to the device type with the highest priority that can run
         them.
       resource_manager: variables, queues and tables that live here.
@@ -38,6 +41,7 @@ class Device:
 
     device_type = "CPU"
     priority = 70
+    is_asynchronous = False
 
     def __init__(self, name: str, index: int, xp: ModuleType | Any, memory_limit: int) -> None:
         self.name = name
@@ -51,6 +55,9 @@ class Device:
     def attributes(self) -> DeviceAttributes:
         """What users may know of the device."""
         return DeviceAttributes(self.name, self.device_type, self.memory_limit, self.incarnation)
+
+    def check_can_hold(self, tensor: str, dtype: DType) -> None:
+        """Raises UnimplementedError where a callable cannot leave such a tensor on the device."""
 
     def synchronize(self) -> None:
         """Waits until everything given to the device has been computed."""

@@ -48,6 +48,7 @@ from tfnb.common_runtime.optimization_registry import (
 )
 from tfnb.common_runtime.partial_run import PartialRuns
 from tfnb.common_runtime.run_state import CallFrame, RunState
+from tfnb.common_runtime.session import Session
 from tfnb.common_runtime.session_state import SessionState
 from tfnb.common_runtime.session_views import partitioned_view, placed_view
 from tfnb.common_runtime.step_stats_collector import RunRecorder, add_allocations
@@ -76,7 +77,7 @@ _session_numbers = itertools.count(1)
 _JOIN_S = 1.0
 
 
-class DirectSession:
+class DirectSession(Session):
     """A session in this process; thread safe."""
 
     def __init__(self, options: SessionOptions, device_mgr: DeviceMgr) -> None:
@@ -95,6 +96,7 @@ class DirectSession:
         self._active: set[RunState] = set()
         self._edge_names = itertools.count(0)
         self._timeout_ms = options.config.operation_timeout_in_ms
+        self._sync_on_finish = session_settings.sync_on_finish()
         self._cost_model_every = options.config.graph_options.build_cost_model
         self._cost_model_after = options.config.graph_options.build_cost_model_after
         self.cost_model_manager = CostModelManager()
@@ -172,6 +174,12 @@ class DirectSession:
         """
         prepared = self.prepare(tuple(feeds), tuple(fetches), tuple(targets))
         return self.run_prepared(prepared, list(feeds.values()), run_options, run_metadata)
+
+    def run_plainly(
+        self, feeds: Mapping[str, Any], fetches: Sequence[str], targets: Sequence[str]
+    ) -> list[Any]:
+        """Runs one step without options."""
+        return self.run(feeds, fetches, targets)
 
     def prepare(
         self,
@@ -253,6 +261,7 @@ class DirectSession:
         args = feed_values
         if prepared.feed_order is not None:
             args = [feed_values[position] for position in prepared.feed_order]
+            executors.refuse_resources(args)
         hooks, recorder, timeout_ms = self.step_events.hooks, None, self._timeout_ms
         pool = self._default_pool
         if run_options is not None:
@@ -280,9 +289,10 @@ class DirectSession:
         if recorder is not None:
             hooks = recorder.hooks(hooks)
         call_frame = CallFrame(args, len(executors.fetches))
-        run_state = RunState(
-            call_frame, hooks, needs_wake=executors.has_async or pool is not None, pool=pool
-        )
+        if pool is None:
+            run_state = RunState(call_frame, hooks, needs_wake=executors.has_async)
+        else:
+            run_state = RunState(call_frame, hooks, pool=pool)
         if recorder is not None and recorder.collector is not None:
             run_state.record_outputs = recorder.collector.record_outputs
         timer = None
@@ -330,6 +340,8 @@ class DirectSession:
                 ]
                 drive(run_state, running)
                 _check_retvals(executors, run_state, running)
+            for device in executors.devices_to_sync:
+                device.synchronize()
         except BaseException as failure:
             error = f"{type(failure).__name__}: {failure}"
             raise
@@ -362,10 +374,17 @@ class DirectSession:
         return self._callables.make(options)
 
     def finalize(self) -> None:
-        """Refuses new signatures, callables and nodes from now on; what was made keeps running."""
+        """Refuses new signatures, callables and nodes from now on; what was made keeps running.
+
+        With ``finalize_resource_manager`` no device takes new resources either; what belongs to one
+        step only (TensorArrays, stacks) is not kept there.
+        """
         self._check_open()
         self._check_not_finalized()
         self._finalized = True
+        if self._config.experimental.finalize_resource_manager:
+            for device in self._device_mgr.devices:
+                device.resource_manager.finalize()
 
     def run_callable(
         self,
@@ -428,6 +447,10 @@ class DirectSession:
     @property
     def device_mgr(self) -> DeviceMgr:
         """The session's devices."""
+        return self._device_mgr
+
+    def local_device_manager(self) -> DeviceMgr:
+        """The session's devices; they are there before a graph is."""
         return self._device_mgr
 
     @property
@@ -499,10 +522,22 @@ class DirectSession:
         *,
         is_partial_run: bool = False,
         connections: Sequence[tuple[str, str]] = (),
+        feed_devices: Sequence[str] = (),
+        fetch_devices: Sequence[str] = (),
+        sync_on_finish: bool = True,
     ) -> Executors:
         """Prunes, places, partitions and prepares a signature.
 
-        ``connections`` are pairs (from, to): consumers of tensor ``to`` get ``from`` instead.
+        Args:
+          feeds: names of tensors that get values from outside.
+          fetches: names of tensors whose values go outside.
+          targets: names of ops to run.
+          is_partial_run: whether feeds and fetches travel by name through the step's rendezvous.
+          connections: pairs (from, to): consumers of tensor ``to`` get ``from`` instead.
+          feed_devices: the device that holds each feed's value, "" for the host.
+          fetch_devices: the device that is to hold each fetch's value.
+          sync_on_finish: whether a step ends only when its devices have computed everything;
+            the environment's TF_SYNC_ON_FINISH can switch it off for a whole session.
         """
         client_graph = self._state.build_graph(
             feeds,
@@ -510,8 +545,17 @@ class DirectSession:
             targets,
             use_function_convention=not is_partial_run,
             connections=connections,
+            feed_devices=feed_devices,
+            fetch_devices=fetch_devices,
         )
         session_settings.check_executor_type(self._config, client_graph.graph)
+        for names, types, places in (
+            (feeds, client_graph.feed_types, feed_devices),
+            (fetches, client_graph.fetch_types, fetch_devices),
+        ):
+            for name, dtype, place in zip(names, types, places):
+                if place:
+                    self._device_mgr.lookup(place).check_can_hold(name, dtype)
         partitions = partition(client_graph.graph, self._device_mgr.devices, self._edge_names)
         items = []
         reports = client_graph.reports
@@ -538,6 +582,11 @@ class DirectSession:
             client_graph.fetch_types,
             has_async=len(items) > 1 or any(item.executor.has_async for item in items),
             reports=OptimizationReports(reports),
+            devices_to_sync=tuple(
+                item.executor.device
+                for item in items
+                if item.executor.device.is_asynchronous and sync_on_finish and self._sync_on_finish
+            ),
         )
         executors.placed = placed_view(executors.signature_id, client_graph)
         executors.partitioned = partitioned_view(executors)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.kernel_stats import PoolChoice
 from tfnb.common_runtime.optimization_registry import OptimizationReports
+from tfnb.core import dtypes, errors
+from tfnb.core.resource_mgr import ResourceHandle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tfnb.common_runtime.device import Device
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
     from tfnb.core.dtypes import DType
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
@@ -36,6 +39,7 @@ class Executors:
 
     Attributes:
       states: what runs each of ``items``.
+      devices_to_sync: devices whose work must be done before a step ends.
     """
 
     items: list[ExecutorItem]
@@ -51,6 +55,7 @@ class Executors:
     step_count: Iterator[int] = field(default_factory=itertools.count)
     signature_id: int = field(default_factory=lambda: next(_signature_ids))
     states: tuple[ImmutableExecutorState, ...] = ()
+    devices_to_sync: tuple[Device, ...] = ()
     _pool_choice: PoolChoice | None = None
 
     def __post_init__(self) -> None:
@@ -62,6 +67,21 @@ class Executors:
         if choice is None:
             choice = self._pool_choice = PoolChoice(self.states)
         return choice.choose()
+
+    @property
+    def has_resource_feed(self) -> bool:
+        """Whether a fed tensor is the handle of a resource."""
+        return dtypes.resource in self.feed_types
+
+    def refuse_resources(self, feed_values: Sequence[Any]) -> None:
+        """Lets no handle of a variable, queue or table in from outside.
+
+        Raises:
+          InvalidArgumentError: one of the values is such a handle.
+        """
+        for name, dtype, value in zip(self.feeds, self.feed_types, feed_values):
+            if dtype is dtypes.resource:
+                refuse_resource(name, value)
 
 
 @dataclass(slots=True)
@@ -82,6 +102,16 @@ class ExecutorsAndKeys:
     fetch_order: tuple[int, ...] | None
 
 
+def refuse_resource(name: str, value: Any) -> None:
+    """Raises InvalidArgumentError where a fed value is the handle of a resource."""
+    if isinstance(value, ResourceHandle):
+        raise errors.invalid_argument(
+            f"Invalid resource type (name: {value.name} type: {value.type_name}) fed to '{name}'. "
+            "Perhaps a resource tensor was being provided as a feed? That is not currently "
+            "allowed; feed the value itself to the tensor that reads the resource."
+        )
+
+
 def view(executors: Executors, signature: type_of_signature) -> ExecutorsAndKeys:
     """The executors for a caller who named feeds and fetches in another order, or twice."""
     feeds, fetches, targets = signature
@@ -90,14 +120,19 @@ def view(executors: Executors, signature: type_of_signature) -> ExecutorsAndKeys
         feeds,
         fetches,
         targets,
-        _order(executors.feeds, feeds),
+        _order(executors.feeds, feeds, always=executors.has_resource_feed),
         _order(fetches, executors.fetches),
     )
 
 
-def _order(wanted: Sequence[str], given: Sequence[str]) -> tuple[int, ...] | None:
-    """Where each of ``wanted`` stands in ``given``; None where both are the same sequence."""
-    if tuple(wanted) == tuple(given):
+def _order(
+    wanted: Sequence[str], given: Sequence[str], *, always: bool = False
+) -> tuple[int, ...] | None:
+    """Where each of ``wanted`` stands in ``given``; None where both are the same sequence.
+
+    Feeds with a resource among them are ``always`` put in order: that is where they are looked at.
+    """
+    if tuple(wanted) == tuple(given) and not always:
         return None
     positions = {name: index for index, name in enumerate(given)}
     return tuple(positions[name] for name in wanted)

@@ -84,6 +84,8 @@ class GraphExecutionState:
         *,
         use_function_convention: bool = True,
         connections: Sequence[tuple[str, str]] = (),
+        feed_devices: Sequence[str] = (),
+        fetch_devices: Sequence[str] = (),
     ) -> ClientGraph:
         """The graph that one signature runs.
 
@@ -105,6 +107,8 @@ class GraphExecutionState:
                 self._device_mgr.host.name,
                 use_function_convention,
                 connections=connections,
+                feed_devices=feed_devices,
+                fetch_devices=fetch_devices,
             )
             graph = rewritten.graph
             if pruned:

@@ -7,8 +7,7 @@ Layout.  A node belongs to one frame.  Within its frame it owns one pending coun
 and one input slot per data input (from ``input_start``); an iteration of the frame is therefore two
 flat lists that start as copies of ``FrameInfo.initial_pending`` and of a list of ``None``.
 
-Pending counts.  An ordinary node waits for all of its in-edges.  A Merge counts 2 for each control
-edge and 1 for "no live input yet", so that an odd count says that no data arrived.
+What the pending counts mean stands in ``pending_counts.py``.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from tfnb.common_runtime.pending_counts import initial_count
 from tfnb.core import errors
 from tfnb.graph.control_flow import build_control_flow_info
 
@@ -259,7 +259,7 @@ def _place_in_frame(
             controls += 1
         else:
             data += 1
-    frame.initial_pending.append(1 + 2 * controls if node.is_merge else controls + data)
+    frame.initial_pending.append(initial_count(data, controls, node.is_merge))
     frame.nodes.append(item)
     if node.is_enter:
         name = _text(node.attrs["frame_name"])

@@ -9,6 +9,7 @@ PRunSetup and PRun in TensorFlow's ``direct_session.cc``.
 from __future__ import annotations
 
 import itertools
+import logging
 import threading
 import time
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.common_runtime.executor import ExecutorState, end_step, pump, wait_for_answer
+from tfnb.common_runtime.executors_and_keys import refuse_resource
 from tfnb.common_runtime.run_state import RunState
 from tfnb.common_runtime.waiting import explained
 from tfnb.core import errors
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.direct_session import DirectSession
     from tfnb.common_runtime.executors_and_keys import Executors
 
+_log = logging.getLogger("tfnb")
+
 
 @dataclass(slots=True)
 class _PartialRun:
@@ -40,6 +44,7 @@ class _PartialRun:
     signature: Executors
     fed: dict[str, bool]
     fetched: dict[str, bool]
+    error: BaseException | None = None  # of a node that no call asked for; ends the next call
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -97,12 +102,16 @@ class PartialRuns:
             declared or was used before, a fetch needs a feed that is missing; the handle stays
             usable then.
           DeadlineExceededError: a fetch took longer than ``operation_timeout_in_ms``.
-          OpError: the step failed; the handle ends.
+          OpError: the step failed; the handle ends. A failure that comes after everything this
+            call fetches is only logged, and ends the next call.
         """
         run = self._runs.get(handle)
         if run is None:
             raise errors.invalid_argument("Must run 'setup' before performing partial runs!")
         with run.lock:
+            if run.error is not None:
+                self._end(handle, run, run.error)
+                raise run.error
             _check_unused(feeds, run.fed, "feed", "fed")
             _check_unused(fetches, run.fetched, "fetch", "fetched")
             self._check_computable(run, set(feeds), fetches)
@@ -110,14 +119,17 @@ class PartialRuns:
                 handle, run, lambda: self._go_on(run, feeds, fetches)
             )
             if all(run.fed.values()) and all(run.fetched.values()):
-                self._guarded(handle, run, lambda: self._finish(run))
-                self._end(handle, run, None)
+                if run.error is None:
+                    self._guarded(handle, run, lambda: self._finish(run))
+                self._end(handle, run, run.error)
             return results
 
     def _go_on(
         self, run: _PartialRun, feeds: Mapping[str, Any], fetches: Sequence[str]
     ) -> list[Any]:
         run_state, rendezvous = run.run_state, run.run_state.rendezvous
+        for name, value in feeds.items():
+            refuse_resource(name, value)
         for name, value in feeds.items():
             rendezvous.send(self._key(name), value)
             run.fed[name] = True
@@ -136,7 +148,14 @@ class PartialRuns:
             run.fetched[name] = True
         timeout_ms = self._session.config.operation_timeout_in_ms
         deadline = time.monotonic() + timeout_ms / 1000 if timeout_ms > 0 else None
-        pump(run_state, run.executors)
+        try:
+            pump(run_state, run.executors)
+        except errors.OpError as error:
+            if not fetches or len(arrived) < len(fetches) or errors_seen:
+                raise
+            _log.warning("An error unrelated to this partial run has been detected: %s", error)
+            end_step(run_state, error)
+            run.error = error
         while len(arrived) < len(fetches):
             if not run_state.inbox and run_state.num_waiting <= _num_missing(run):
                 missing = next(name for name in fetches if name not in arrived)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,11 @@ EXECUTOR_TYPES = ("DEFAULT", "SINGLE_THREADED_EXECUTOR")
 
 _lock = threading.Lock()
 _live_metadata: set[tuple[str, int]] = set()  # guarded by _lock
+
+
+def sync_on_finish() -> bool:
+    """Whether steps wait for their devices: TF_SYNC_ON_FINISH, true unless it says otherwise."""
+    return os.environ.get("TF_SYNC_ON_FINISH", "").lower() not in ("0", "false")
 
 
 def claim_metadata(config: config_pb2.ConfigProto) -> tuple[str, int] | None:
@@ -54,27 +60,30 @@ def check_executor_type(config: config_pb2.ConfigProto, graph: Graph) -> None:
     Raises:
       NotFoundError: no executor has this name; lists those there are.
       FailedPreconditionError: the single-threaded executor is to run control flow.
+      UnimplementedError: it is to pass references.
     """
     wanted = config.experimental.executor_type
     if not wanted or wanted == "DEFAULT":
         return
     if wanted not in EXECUTOR_TYPES:
         raise errors.not_found(
-            f"No executor factory registered for the given executor type: {wanted} factory "
-            f"candidates are {{{', '.join(EXECUTOR_TYPES)}}}."
+            f"No executor factory registered for the given executor type: {wanted} Registered "
+            f"factories are {{{', '.join(EXECUTOR_TYPES)}}}."
         )
     for node in graph.op_nodes():
-        for found, what in (
-            (node.is_switch, "switch"),
-            (node.is_merge, "merge"),
-            (node.is_enter, "enter"),
-            (node.is_exit, "exit"),
-            (node.is_next_iteration, "next iteration"),
-            (node.is_send, "send"),
-            (node.is_recv, "recv"),
-        ):
-            if found:
-                raise errors.failed_precondition(
-                    f"Single-threaded executor does not support {what} op, but saw node "
-                    f"{node.name}."
+        what = ""
+        if node.is_switch:
+            what = "switch op, but saw node"
+        elif node.is_merge or node.is_enter or node.is_exit or node.is_next_iteration:
+            what = "low level control flow, but saw control flow node"
+        if what:
+            raise errors.failed_precondition(
+                f"Single-threaded executor does not support {what} {node.name}. Choose another "
+                "executor_type for graphs with tf.cond and tf.while_loop."
+            )
+        for dtype in node.output_types:
+            if dtype.is_ref_dtype:
+                raise errors.unimplemented(
+                    "Single-threaded executor does not support reference-typed edges. But saw "
+                    f"type {dtype.name} in outputs of node {node.name}"
                 )

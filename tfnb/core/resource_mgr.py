@@ -148,6 +148,16 @@ class ResourceMgr:
         self.device_name = device_name
         self._lock = threading.RLock()
         self._containers: dict[str, dict[tuple[str, str], Any]] = {}  # guarded by self._lock
+        self._is_finalized = False  # guarded by self._lock
+
+    def finalize(self) -> None:
+        """Refuses new resources from now on; those that are there can be used."""
+        with self._lock:
+            self._is_finalized = True
+
+    def _check_not_finalized(self) -> None:
+        if self._is_finalized:
+            raise errors.failed_precondition("ResourceMgr is finalized.")
 
     def make_handle(
         self,
@@ -168,8 +178,10 @@ class ResourceMgr:
 
         Raises:
           AlreadyExistsError: the name is taken.
+          FailedPreconditionError: the manager was finalized.
         """
         with self._lock:
+            self._check_not_finalized()
             entries = self._containers.setdefault(container or DEFAULT_CONTAINER, {})
             if (type_name, name) in entries:
                 raise errors.already_exists(
@@ -199,11 +211,16 @@ class ResourceMgr:
     def lookup_or_create(
         self, container: str, type_name: str, name: str, make: Callable[[], Any]
     ) -> Any:
-        """The resource with this name; made by ``make`` if there is none."""
+        """The resource with this name; made by ``make`` if there is none.
+
+        Raises:
+          FailedPreconditionError: there is none, and the manager was finalized.
+        """
         with self._lock:
             entries = self._containers.setdefault(container or DEFAULT_CONTAINER, {})
             found = entries.get((type_name, name))
             if found is None:
+                self._check_not_finalized()
                 found = entries[type_name, name] = make()
             return found
 
