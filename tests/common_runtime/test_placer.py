@@ -126,6 +126,43 @@ def test_assigned_node_is_left_alone() -> None:
     assert placer.reasons["a"].why == "was placed before"
 
 
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        # Alone, a kernel's priority beats the device's; a request beats both.
+        ("c = TestLikesCPU(a)", "CPU:0"),
+        ("c = TestLikesGPU(a)", "GPU:0"),
+        ("c = TestLikesCPU(a) @/gpu:1", "GPU:1"),
+        ("c = TestLikesCPU(a) @/job:localhost", "CPU:0"),
+        # In a group the one who has a preference decides.
+        ("c = TestVariable\nd = TestAssignLikesCPU(c, a)", "CPU:0"),
+        ("c = TestVariableLikesCPU\nd = TestAssign(c, a)", "CPU:0"),
+        ("c = TestVariableLikesCPU\nd = TestAssignLikesCPU(c, a)", "CPU:0"),
+        ("c = TestRelu(a)\nd = TestLikesCPU(a) _class=['loc:@c']", "CPU:0"),
+        # Two that disagree leave it to the devices.
+        ("c = TestVariableLikesCPU\nd = TestAssignLikesGPU(c, a)", "GPU:0"),
+        # What the group cannot use does not count.
+        ("c = TestVariableGPU\nd = TestAssignLikesCPU(c, a)", "GPU:0"),
+    ],
+)
+def test_kernels_priority_beats_the_devices(text: str, places: str) -> None:
+    """GPU would win otherwise."""
+    found = place(f"a = TestInput\n{text}")
+    assert found["c"] == places
+    assert found.get("d", places) == places
+
+
+def test_kernels_priority_beats_the_callers_device() -> None:
+    """A function's nodes follow it, too; the reason says so."""
+    graph = small_graph("a = TestInput\nb = TestLikesGPU(a)")
+    placer = Placer(graph, BOTH, BOTH[1])
+    placer.run()
+    assert chosen(graph) == {"a": "CPU:1", "b": "GPU:0"}
+    assert placer.reasons["a"].why == "prefers the device of its caller"
+    assert placer.reasons["b"].why == "prefers its kernel for GPU"
+    assert placer.reasons["b"].allowed == ("GPU", "CPU")
+
+
 # -- what cannot be --------------------------------------------------------------------------------
 
 
@@ -475,13 +512,43 @@ def test_every_decision_has_its_reason() -> None:
         "source": "follows its consumer 'user'",
         "user": "has a kernel for CPU only",
         "shape": "stays with its input 'only'",
-        "var": "gives its reference or handle to 'assign'",
+        "var": "was asked to be on '/cpu:0', and gives its reference or handle to 'assign'",
         "assign": "takes the reference or handle of 'var' ('/gpu:0' was asked for, which yields)",
         "beside": "asks to be with 'only'",
     }
     reason = placer.reasons["assign"]
     assert (reason.requested, reason.allowed) == ("/gpu:0", ("GPU", "CPU"))
     assert reason.chosen == PREFIX + "CPU:0"
+
+
+@pytest.mark.parametrize(
+    ("text", "devices", "name", "why"),
+    [
+        ("a = TestInput", CPUS[:1], "a", "has no other device"),
+        ("a = TestSource\nb = TestReluCPU(a)\nc = TestReluGPU(a)", BOTH, "a",
+         "prefers the first device of the best type"),
+        ("a = TestSource @/gpu:0\nb = TestReluCPU(a)", BOTH, "a", "was asked to be on '/gpu:0'"),
+        ("a = TestSource\nb = TestReluCPU(a)", BOTH, "a", "follows its consumer 'b'"),
+        ("a = TestSource\nb = TestReluGPU(a)", BOTH, "a",
+         "prefers the first device of the best type"),
+        ("h = TestHandle @/cpu:1\nr = TestRead(h)", BOTH, "r",
+         "takes the reference or handle of 'h'"),
+        ("h = TestHandle @/cpu:1\nr = TestRead(h)", BOTH, "h",
+         "was asked to be on '/cpu:1', and gives its reference or handle to 'r'"),
+        ("h = TestHandle @/cpu:1\nr = TestRead(h) @/gpu:0", BOTH, "r",
+         "takes the reference or handle of 'h' ('/gpu:0' was asked for, which yields)"),
+        ("a = TestInput\nb = TestRelu(a) @/gpu:5", CPUS, "b",
+         "can run there and soft placement is on ('/gpu:5' is not available)"),
+        ("a = TestInput @/cpu:1\nb = Shape(a) T=float", BOTH, "b", "stays with its input 'a'"),
+        ("a = TestInput @/cpu:1\nb = Shape(a) @/gpu:0 T=float", BOTH, "b",
+         "was asked to be on '/gpu:0'"),
+    ],
+)  # fmt: skip
+def test_reasons_of_each_rule(text: str, devices: list[FakeDevice], name: str, why: str) -> None:
+    """In the words of the rule that decided."""
+    placer = Placer(small_graph(text), devices)
+    placer.run()
+    assert placer.reasons[name].why == why
 
 
 def test_placements_are_logged_on_request(capsys: pytest.CaptureFixture[str]) -> None:

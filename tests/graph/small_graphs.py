@@ -62,6 +62,14 @@ _TEST_OPS: dict[str, tuple[str, tuple[str, ...], dict[str, object]]] = {
     "TestRead": ("handle: resource -> value: float", ("CPU", "GPU"), {"stateful": True}),
     "TestTwoHandles": ("x: resource, y: resource ->", ("CPU", "GPU"), {"stateful": True}),
 }
+# op: signature, priority of its kernel for each device type
+_PRIORITIES = {
+    "TestLikesCPU": ("x: float -> y: float", {"CPU": 1, "GPU": 0}),
+    "TestLikesGPU": ("x: float -> y: float", {"CPU": 0, "GPU": 1}),
+    "TestVariableLikesCPU": ("-> ref: Ref(float)", {"CPU": 2, "GPU": 1}),
+    "TestAssignLikesCPU": ("r: Ref(float), x: float -> o: Ref(float)", {"CPU": 9, "GPU": 0}),
+    "TestAssignLikesGPU": ("r: Ref(float), x: float -> o: Ref(float)", {"CPU": 1, "GPU": 2}),
+}
 _SPECS = {
     "TestPass": ("x: T -> y: T", ("T: {float, int32, double}",)),
     "TestMany": ("*xs: N * T -> *ys: N * T", ("N: int >= 1", "T: type")),
@@ -81,6 +89,10 @@ def _register() -> dict[str, OpDefinition]:
         register_op(name, signature, devices=devices, **further)(_kernel if devices else None)  # type: ignore[arg-type]
     for name, (signature, specs) in _SPECS.items():
         register_op(name, signature, *specs)(_kernel)
+    for name, (signature, priorities) in _PRIORITIES.items():
+        definition = register_op(name, signature)(None)
+        for device_type, priority in priorities.items():
+            definition.kernel(device_type, priority=priority)(_kernel)
     register_op("TestGone", "x: float -> y: float", deprecated=(9, "Use TestRelu"))(_kernel)
     mine = {name: op for name, op in op_registry._REGISTRY.items() if name not in before}
     for name in mine:

@@ -117,7 +117,7 @@ class ColocationGraph:
         return found
 
     def _new_member(self, node: Node) -> Member:
-        member = Member(node, self.supported_device_types(node))
+        member = Member(node, self.supported_device_types(node), self._kernel_priorities(node))
         if node.assigned_device:
             self._check_assigned(node)
             member.assigned = member.requested = node.assigned_device
@@ -165,12 +165,19 @@ class ColocationGraph:
                 dtype.base_dtype in _HOST_ONLY_TYPES
                 for dtype in (*node.input_types, *node.output_types)
             )
-            found = self._supported[key] = tuple(
+            supported = [
                 device_type
                 for device_type in self._device_types
                 if definition.has_kernel(device_type) and (device_type == "CPU" or not host_only)
-            )
+            ]
+            supported.sort(key=definition.kernel_priority, reverse=True)
+            found = self._supported[key] = tuple(supported)
         return found
+
+    def _kernel_priorities(self, node: Node) -> dict[str, int]:
+        definition = node.op_definition
+        assert definition is not None
+        return {t: definition.kernel_priority(t) for t in self.supported_device_types(node)}
 
     def _takes_handle(self, node: Node) -> bool:
         types = node.input_types
@@ -292,19 +299,17 @@ class ColocationGraph:
             f"Cannot colocate nodes {{{{colocation_node {x.name}}}}} and "
             f"{{{{colocation_node {y.name}}}}}"
         )
-        shared = tuple(one for one in keeps.device_types if one in goes.device_types)
         before = keeps.assigned, keeps.resource, keeps.requested
         try:
             keeps.merge_device_names(goes, self._allow_soft_placement)
         except errors.InvalidArgumentError as error:
             raise errors.invalid_argument(f"{names}: {error.message}") from None
-        if not shared:
+        if not keeps.merge_device_types(goes, self._type_priority):
             keeps.assigned, keeps.resource, keeps.requested = before
             raise errors.invalid_argument(
                 f"{names} because no device type supports both of those nodes and the other nodes "
                 f"colocated with them.{self.debug_info(x_root)}{self.debug_info(y_root)}"
             )
-        keeps.device_types = shared
         keeps.possible_devices = []
         if keeps.rank == goes.rank:
             keeps.rank += 1
@@ -355,7 +360,7 @@ class ColocationGraph:
 
     def _devices_for_group(self, node: Node, root: Member) -> list[PlacementDevice]:
         if not root.requested:
-            found = self._filter(self._devices, root.device_types)
+            found = self._filter(self._devices, root)
             if not found:
                 inputs = ", ".join(dtype.name for dtype in node.input_types)
                 raise errors.invalid_argument(
@@ -363,7 +368,7 @@ class ColocationGraph:
                     f"{node.op} and inputs were [{inputs}].\n{self.debug_info(root)}"
                 )
             return found
-        found = self._matching(root.requested, root.device_types)
+        found = self._matching(root.requested, root)
         if not found and self._allow_soft_placement:
             found = self._soft_candidates(root)
         if not found:
@@ -378,13 +383,13 @@ class ColocationGraph:
         assert preferred is not None
         if preferred.device_type is None and spec.device_type is not None:
             same_type = preferred.replace(device_type=spec.device_type)
-            found = self._matching(device_spec.runtime_text(same_type._parts), root.device_types)
+            found = self._matching(device_spec.runtime_text(same_type._parts), root)
             if found:
                 return found
-        found = self._matching(device_spec.runtime_text(preferred._parts), root.device_types)
+        found = self._matching(device_spec.runtime_text(preferred._parts), root)
         if found:
             return found
-        found = self._matching(root.soft_device_name(keep_resource=False), root.device_types)
+        found = self._matching(root.soft_device_name(keep_resource=False), root)
         if found:
             _log.warning(
                 "Failed to place the graph without changing the devices of some resources. Some "
@@ -395,21 +400,21 @@ class ColocationGraph:
             )
         return found
 
-    def _matching(self, name: str, device_types: Sequence[str]) -> list[PlacementDevice]:
+    def _matching(self, name: str, root: Member) -> list[PlacementDevice]:
         matching = [d for d in self._devices if device_spec.is_same_or_compatible(name, d.name)]
-        return self._filter(matching, device_types)
+        return self._filter(matching, root)
 
-    def _filter(
-        self, devices: Iterable[PlacementDevice], device_types: Sequence[str]
-    ) -> list[PlacementDevice]:
-        supported = [device for device in devices if device.device_type in device_types]
-        supported.sort(key=self._preference)
+    def _filter(self, devices: Iterable[PlacementDevice], root: Member) -> list[PlacementDevice]:
+        supported = [device for device in devices if device.device_type in root.device_types]
+        default, kernels = self._default_device, root.priorities
+
+        def preference(device: PlacementDevice) -> tuple[int, bool, int, str]:
+            kind = device.device_type
+            is_default = default is not None and device.name == default.name
+            return -kernels.get(kind, 0), not is_default, -self._type_priority[kind], device.name
+
+        supported.sort(key=preference)
         return supported
-
-    def _preference(self, device: PlacementDevice) -> tuple[bool, int, str]:
-        default = self._default_device
-        is_default = default is not None and device.name == default.name
-        return not is_default, -self._type_priority[device.device_type], device.name
 
     # -- saying what went wrong ------------------------------------------------------------------
 

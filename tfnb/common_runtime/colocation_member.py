@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from tfnb.core import device_spec
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tfnb.graph.graph import Node
+
+
+_NO_PRIORITIES: Mapping[str, int] = MappingProxyType({})
 
 
 class PlacementDevice(Protocol):
@@ -35,6 +41,7 @@ class Member:
       parent: towards the root; a root is its own parent.
       rank: an upper bound of the tree's height.
       device_types: those that all nodes of the group have kernels for, best first.
+      priorities: device type -> priority of the kernel; empty where all are alike.
       assigned: the device that nodes of the group were placed on before.
       resource: the device asked for by a node that makes a variable or handle: not overridden.
       requested: the device asked for by anybody, at least as exact as the other two; soft
@@ -48,13 +55,20 @@ class Member:
         "node",
         "parent",
         "possible_devices",
+        "priorities",
         "rank",
         "requested",
         "resource",
     )
 
-    def __init__(self, node: Node, device_types: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        node: Node,
+        device_types: tuple[str, ...],
+        priorities: Mapping[str, int] = _NO_PRIORITIES,
+    ) -> None:
         self.node = node
+        self.priorities = priorities
         self.parent: Member = self
         self.rank = 0
         self.device_types = device_types
@@ -62,6 +76,33 @@ class Member:
         self.resource = ""
         self.requested = ""
         self.possible_devices: list[PlacementDevice] = []
+
+    def merge_device_types(self, other: Member, by_device: Mapping[str, int]) -> bool:
+        """Keeps the device types that both groups can use; False, and no change, if none is.
+
+        Where only one of the groups prefers some kernels, the preference is the whole group's;
+        where both do and do not agree, neither counts.
+
+        Args:
+          other: the group that joins this one.
+          by_device: device type -> priority of its devices.
+        """
+        shared = [one for one in self.device_types if one in other.device_types]
+        if not shared:
+            return False
+        ours = {one: self.priorities.get(one, 0) for one in shared}
+        theirs = {one: other.priorities.get(one, 0) for one in shared}
+
+        def ordered(priorities: Mapping[str, int]) -> tuple[str, ...]:
+            return tuple(sorted(shared, key=lambda t: (-priorities[t], -by_device[t], t)))
+
+        has_ours, has_theirs = len(set(ours.values())) > 1, len(set(theirs.values())) > 1
+        if has_theirs and not has_ours:
+            ours = theirs
+        elif has_ours and has_theirs and ordered(ours) != ordered(theirs):
+            ours = dict.fromkeys(shared, 0)
+        self.priorities, self.device_types = ours, ordered(ours)
+        return True
 
     def merge_device_names(self, other: Member, allow_soft_placement: bool) -> None:
         """Takes over what another group demands; nothing changes if the two clash.

@@ -676,6 +676,7 @@ class DirectSessionFactory:
     def new_session(self, options: SessionOptions) -> DirectSession:
         """A session with devices of its own."""
         config = options.config
+        session_settings.check_device_filters(config)
         devices = make_local_devices(
             dict(config.device_count), config.gpu_options.visible_device_list
         )

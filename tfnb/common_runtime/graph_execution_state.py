@@ -21,6 +21,7 @@ from tfnb.common_runtime.optimization_registry import (
 )
 from tfnb.common_runtime.placer import PlacementReason, Placer
 from tfnb.core import errors
+from tfnb.core.step_events import PlacementView
 from tfnb.graph import subgraph
 from tfnb.graph.function_library import FunctionLibraryDefinition
 from tfnb.graph.graph_constructor import graph_from_graph_def
@@ -30,18 +31,26 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.device_mgr import DeviceMgr
     from tfnb.core.dtypes import DType
-    from tfnb.graph.graph import Graph
+    from tfnb.graph.graph import Graph, Node
     from tfnb.proto import config_pb2, graph_pb2
 
 
 @dataclass(slots=True)
 class ClientGraph:
-    """A signature's graph: pruned, rewritten for its feeds and fetches, placed."""
+    """A signature's graph: pruned, rewritten for its feeds and fetches, placed.
+
+    Attributes:
+      graph: what passes and partitioning still change.
+      feed_types: the dtype of each feed.
+      fetch_types: the dtype of each fetch.
+      placements: where the placer put each node, and why, before anybody changed the graph.
+      reports: what passes did.
+    """
 
     graph: Graph
     feed_types: list[DType]
     fetch_types: list[DType]
-    reasons: Mapping[str, PlacementReason]
+    placements: dict[str, PlacementView]
     reports: list[PassReport] = field(default_factory=list)
 
 
@@ -136,16 +145,19 @@ class GraphExecutionState:
                 placer = self._new_placer(graph)
                 placer.run()
                 reasons = placer.reasons
+            if not pruned and self._placer is not None:
+                reasons = {**reasons, **_of(graph, self._placer.reasons)}
+            placements = {
+                node.name: _view(node, reasons.get(node.name)) for node in graph.op_nodes()
+            }
             reports += REGISTRY.run_grouping(Grouping.POST_PLACEMENT, options)
             reports += REGISTRY.run_grouping(Grouping.POST_REWRITE_FOR_EXEC, options)
             if self._graph.library is None:
                 graph.library = self._graph.library = library if len(library) else None
             if pruned:
                 self._remember_stateful(graph)
-            elif self._placer is not None:
-                reasons = {**reasons, **_of(graph, self._placer.reasons)}
             return ClientGraph(
-                graph, list(rewritten.feed_types), list(rewritten.fetch_types), reasons, reports
+                graph, list(rewritten.feed_types), list(rewritten.fetch_types), placements, reports
             )
 
     def _place_new_nodes(self, graph: Graph) -> None:
@@ -173,6 +185,20 @@ class GraphExecutionState:
                     f"Stateful placement mismatch. Current assignment of {node.name} to "
                     f"{node.assigned_device} does not match {before}"
                 )
+
+
+def _view(node: Node, reason: PlacementReason | None) -> PlacementView:
+    allowed: tuple[str, ...] = ()
+    why = ""
+    if reason is not None:
+        allowed, why = reason.allowed, reason.why
+    if node.kind.is_arg or node.kind.is_retval or node.is_send or node.is_recv:
+        why = (
+            "brings a fed value in" if node.is_arg or node.is_recv else "takes a fetched value out"
+        )
+    return PlacementView(
+        node.name, node.op, node.requested_device, allowed, node.assigned_device, why
+    )
 
 
 def _of(graph: Graph, reasons: Mapping[str, PlacementReason]) -> dict[str, PlacementReason]:

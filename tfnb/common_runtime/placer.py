@@ -192,20 +192,27 @@ class Placer:
     def _why(self, node: Node) -> str:
         cause = self._groups.causes.get(node)
         requested, chosen = node.requested_device, node.assigned_device
+        definition = node.op_definition
+        assert definition is not None
         if requested and not device_spec.is_same_or_compatible(requested, chosen):
             yields = f"'{requested}' was asked for, which yields"
             if cause is not None:
                 return f"{cause} ({yields})"
             return f"can run there and soft placement is on ('{requested}' is not available)"
+        if requested:
+            asked = f"was asked to be on '{requested}'"
+            return asked if cause is None else f"{asked}, and {cause}"
         if cause is not None:
             return cause
-        if requested:
-            return f"was asked to be on '{requested}'"
         allowed = self._groups.supported_device_types(node)
         if len(self._devices) == 1:
             return "has no other device"
         if len(allowed) == 1 and len(self._groups.device_types) > 1:
             return f"has a kernel for {allowed[0]} only"
+        if len({definition.kernel_priority(one) for one in allowed}) > 1:
+            return f"prefers its kernel for {allowed[0]}"
+        if self._default_local_device is not None and chosen == self._default_local_device.name:
+            return "prefers the device of its caller"
         return "prefers the first device of the best type"
 
     def _explain(self, node: Node, why: str) -> None:

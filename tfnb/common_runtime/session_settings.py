@@ -6,7 +6,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from tfnb.core import errors
+from tfnb.core import device_spec, errors
 
 if TYPE_CHECKING:
     from tfnb.graph.graph import Graph
@@ -52,6 +52,17 @@ def release(key: tuple[str, int] | None) -> None:
     if key is not None:
         with _lock:
             _live_metadata.discard(key)
+
+
+def check_device_filters(config: config_pb2.ConfigProto) -> None:
+    """Checks that ``device_filters`` can be read; they choose among the devices of other processes.
+
+    Raises:
+      InvalidArgumentError: a filter is not a device name.
+    """
+    for text in config.device_filters:
+        if device_spec.parse_full_name(text) is None:
+            raise errors.invalid_argument(f"Invalid device filter: {text}")
 
 
 def check_executor_type(config: config_pb2.ConfigProto, graph: Graph) -> None:

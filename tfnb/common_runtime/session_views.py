@@ -2,31 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tfnb.core.step_events import PartitionedGraph, PartitionView, PlacedGraph, PlacementView
+from tfnb.graph.control_loops import control_flow_neighbour, is_control_loop
 
 if TYPE_CHECKING:
     from tfnb.common_runtime.executors_and_keys import ExecutorItem, Executors
     from tfnb.common_runtime.graph_execution_state import ClientGraph
+    from tfnb.graph.graph import Node
 
 
 def placed_view(signature_id: int, client_graph: ClientGraph) -> PlacedGraph:
-    """Where each node of a signature went and why."""
-    views = []
+    """Where each node of a signature went and why; to be asked once the graph has been cut.
+
+    What the placer decided, except for control flow, which cutting moves beside its data.  Nodes
+    that passes put into the graph since, or that partitioning added, come last.
+    """
+    views = dict(client_graph.placements)
     for node in client_graph.graph.op_nodes():
-        reason = client_graph.reasons.get(node.name)
-        views.append(
-            PlacementView(
-                node.name,
-                node.op,
-                node.requested_device,
-                tuple(reason.allowed) if reason is not None else (),
-                node.assigned_device,
-                reason.why if reason is not None else "",
+        placed = views.get(node.name)
+        if placed is None:
+            views[node.name] = PlacementView(
+                node.name, node.op, node.requested_device, (), node.assigned_device, _origin(node)
             )
-        )
-    return PlacedGraph(signature_id, tuple(views))
+        elif placed.chosen != node.assigned_device:
+            why = f"{_why_moved(node)} (was on '{placed.chosen}', as it {placed.why})"
+            views[node.name] = replace(placed, chosen=node.assigned_device, why=why)
+    return PlacedGraph(signature_id, tuple(views.values()))
+
+
+def _origin(node: Node) -> str:
+    """Why a node is where it is that no placer saw."""
+    if is_control_loop(node):
+        return "keeps a loop across devices in step here"
+    if node.original_names:
+        names = ", ".join(f"'{name}'" for name in node.original_names)
+        return f"was made from {names}"
+    return "was added by a pass"
+
+
+def _why_moved(node: Node) -> str:
+    beside = control_flow_neighbour(node)
+    if beside is None:
+        return "was moved by a pass"
+    what = "input" if node.is_switch or node.is_exit else "consumer"
+    return f"is control flow and stands beside its {what} '{beside.name}'"
 
 
 def partitioned_view(executors: Executors) -> PartitionedGraph:

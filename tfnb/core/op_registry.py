@@ -52,6 +52,7 @@ class OpDefinition:
         "_flags",
         "_kernels",
         "_op_def",
+        "_priorities",
         "_signature",
         "_special_kernels",
         "_specs",
@@ -86,6 +87,7 @@ class OpDefinition:
         self._flags = flags
         self._op_def: OpDef | None = None
         self._kernels: dict[str, type_of_kernel] = {}
+        self._priorities: dict[str, int] = {}
         self._special_kernels: list[tuple[tuple[str, ...], dict[str, Any], type_of_kernel]] = []
         self.function: type_of_kernel | None = None
         self.shape_function = shape
@@ -116,11 +118,17 @@ class OpDefinition:
     # -- decorators used below an op
     # -----------------------------------------------------------------
 
-    def kernel(self, *device_types: str, **attrs: Any) -> Callable[[type_of_kernel], OpDefinition]:
+    def kernel(
+        self, *device_types: str, priority: int = 0, **attrs: Any
+    ) -> Callable[[type_of_kernel], OpDefinition]:
         """Registers another kernel for the given device types.
 
-        With attributes (``T=dtypes.string``) it serves the nodes that have these values, on devices
-        where the op has a kernel anyway.
+        Args:
+          *device_types: ``CPU``, ``GPU``.
+          priority: a node without a wish goes where its kernel has the highest priority; only
+            among equals does the devices' own priority count.
+          **attrs: with attributes (``T=dtypes.string``) the kernel serves the nodes that have these
+            values, on devices where the op has a kernel anyway.
         """
 
         def register(function: type_of_kernel) -> OpDefinition:
@@ -129,6 +137,7 @@ class OpDefinition:
                 return self
             for device_type in device_types:
                 self._kernels[device_type] = function
+                self._priorities[device_type] = priority
             return self
 
         return register
@@ -171,6 +180,10 @@ class OpDefinition:
     def has_kernel(self, device_type: str) -> bool:
         """Whether the op can run on a device of this type."""
         return device_type in self._kernels
+
+    def kernel_priority(self, device_type: str) -> int:
+        """How much the op prefers to run on devices of this type; 0 unless it says so."""
+        return self._priorities.get(device_type, 0)
 
     def device_types(self) -> list[str]:
         """The device types that have a kernel, GPU before CPU."""

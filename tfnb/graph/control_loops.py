@@ -67,17 +67,23 @@ def colocate_control_flow(graph: Graph) -> None:
     depth_first([graph.source], enter=_colocate)
 
 
-def _colocate(node: Node) -> None:
+def control_flow_neighbour(node: Node) -> Node | None:
+    """The node whose device a control flow node takes, or None where it takes no other's."""
     if node.is_switch or node.is_exit:
         for edge in node.in_edges:
             if edge.dst_input == 0:
-                node.assigned_device = edge.src.assigned_device
-                return
+                return edge.src
     elif (node.is_enter and not node.input_types[0].is_ref_dtype) or node.is_next_iteration:
         for edge in node.out_edges:
             if not edge.is_control:
-                node.assigned_device = edge.dst.assigned_device
-                return
+                return edge.dst
+    return None
+
+
+def _colocate(node: Node) -> None:
+    neighbour = control_flow_neighbour(node)
+    if neighbour is not None:
+        node.assigned_device = neighbour.assigned_device
 
 
 @dataclass(slots=True)
