@@ -19,7 +19,12 @@ def main() -> None:
     from tensorflow.python.framework import function
     from tensorflow.python.ops import functional_ops
 
-    from tests.framework import cond_v2_scenarios, defun_scenarios, functional_scenarios  # noqa: F401  # register programs
+    from tests.framework import (  # noqa: F401  # register programs
+        cond_v2_scenarios,
+        defun_scenarios,
+        functional_scenarios,
+        while_v2_scenarios,
+    )
     from tests.framework.function_scenarios import SCENARIOS, Kit, answer_of
 
     tf.disable_v2_behavior()

@@ -56,7 +56,7 @@ def scenario(nodes: bool = True, functions: bool = True) -> Callable[[Any], Any]
 # ------------------------------------------------------------------------------ what is compared
 
 # Numbers that count what the process made so far.
-_SERIAL = re.compile(r"((?:true|false|cond|body|branch\d+|grad))_\d+(?![\w:]*\d*__redundant)")
+_SERIAL = re.compile(r"(true|false|cond|body|branch\d+|grad)_\d+")
 
 
 def _text(message: Any) -> str:

@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tests.framework import cond_v2_scenarios, defun_scenarios, functional_scenarios  # noqa: F401  # register programs
+from tests.framework import (  # noqa: F401  # register programs
+    cond_v2_scenarios,
+    defun_scenarios,
+    functional_scenarios,
+    while_v2_scenarios,
+)
 from tests.framework.function_scenarios import SCENARIOS, Kit, answer_of
 from tfnb.framework import function
 from tfnb.ops import functional_control_flow

@@ -282,6 +282,17 @@ class Graph:
         """The tensors of this graph that stand for ``inputs``; for graphs that build a function."""
         return inputs
 
+    def operation_elsewhere(
+        self,
+        definition: OpDefinition,
+        inputs: Sequence[Tensor],
+        attrs: dict[str, Any],
+        name: str,
+        output_types: Iterable[DType],
+    ) -> Operation | None:
+        """What takes the place of a new operation; for graphs that build a function."""
+        return None
+
     def _add_op(self, op: Operation) -> None:
         """Makes a complete operation part of the graph."""
         op._id = len(self._operations)

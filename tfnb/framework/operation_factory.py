@@ -71,6 +71,9 @@ def create_operation(
     with graph._lock:
         graph._check_not_finalized()
         if graph._building_function:
+            made = graph.operation_elsewhere(definition, inputs, attrs, name, output_types)
+            if made is not None:
+                return made
             inputs = graph._capture_inputs(inputs)
         state = graph._scopes()
         name = _node_name(graph, name)

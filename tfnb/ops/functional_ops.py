@@ -311,6 +311,16 @@ def stateless_while(
     return _loop(ctx, input, cond, body)
 
 
+def _while_gradient(op: Any, *grads: Any) -> Any:
+    from tfnb.ops.while_v2 import while_gradient  # needs all that builds graphs
+
+    return while_gradient(op, *grads)
+
+
+for _repeats in (while_, stateless_while):
+    _repeats.gradient(_while_gradient)
+
+
 @register_op(
     "_While",
     "input: T -> output: T",

@@ -271,12 +271,12 @@ class WhileContext(ControlFlowContext):
         values = nest.map_structure(_as_loop_var, loop_vars)
         if shape_invariants is None:
             shapes = [
-                shape for value in nest.flatten(values) for shape in _invariant_shapes(value, None)
+                shape for value in nest.flatten(values) for shape in invariant_shapes(value, None)
             ]
         else:
             nest.assert_same_structure(values, shape_invariants)
             pairs = list(zip(nest.flatten(values), nest.flatten(shape_invariants), strict=True))
-            shapes = [shape for value, one in pairs for shape in _invariant_shapes(value, one)]
+            shapes = [shape for value, one in pairs for shape in invariant_shapes(value, one)]
             relaxed = [
                 under_invariant(value, one) if is_composite(value) and one is not None else value
                 for value, one in pairs
@@ -424,7 +424,7 @@ def _as_loop_var(value: Any) -> Any:
     return value if is_tensor_array(value) else as_value(value, as_ref=False)
 
 
-def _invariant_shapes(value: Any, invariant: Any) -> list[TensorShape]:
+def invariant_shapes(value: Any, invariant: Any) -> list[TensorShape]:
     """The shapes that the tensors of one loop variable must keep."""
     if not (invariant is None or isinstance(invariant, TensorShape)):
         raise TypeError(

@@ -9,6 +9,7 @@ from tfnb.framework.collections import GraphKeys
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scopes import name_scope
+from tfnb.ops.control_flow_toggle import builds_functions
 from tfnb.ops.control_flow_values import read_variables
 from tfnb.ops.while_context import WhileContext
 
@@ -63,6 +64,20 @@ def while_loop(
         raise TypeError("'body' must be callable.")
     if parallel_iterations < 1:
         raise TypeError("'parallel_iterations' must be a positive integer.")
+    if builds_functions(get_default_graph()):
+        from tfnb.ops import while_v2
+
+        return while_v2.while_loop(
+            cond,
+            body,
+            loop_vars,
+            shape_invariants,
+            parallel_iterations,
+            maximum_iterations,
+            name,
+            return_same_structure,
+            back_prop,
+        )
     loop_vars = read_variables(loop_vars)
     with name_scope(name, "while", loop_vars):
         if not loop_vars:
