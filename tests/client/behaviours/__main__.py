@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 
 from tests.client.behaviours.all_behaviours import BEHAVIOURS
-from tests.client.test_behaviours_table import rows
+from tests.client.test_behaviours_table import reasons, rows
 
 
 def main() -> None:
     """Prints the rows with a test, those TensorFlow was asked about, and the others one by one."""
-    table = rows()
-    without = {row: text for row, text in table.items() if text.strip().startswith("not yet")}
+    table, without = rows(), reasons()
     asked = {one.row for one in BEHAVIOURS.values()}
     sys.stdout.write(
         f"{len(table)} behaviours: {len(table) - len(without)} have a test, "
@@ -20,7 +19,7 @@ def main() -> None:
         f"{len(BEHAVIOURS)} cases\n"
     )
     for row, text in without.items():
-        sys.stdout.write(f"{row:4}  {text.strip()}\n")
+        sys.stdout.write(f"{row:4}  {text}\n")
 
 
 if __name__ == "__main__":
