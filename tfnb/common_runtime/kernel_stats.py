@@ -46,8 +46,8 @@ EXPENSIVE_NS = 100_000
 # What nobody measured yet.
 _UNKNOWN_NS = 1 << 40
 # How many steps a signature runs without the pool, when nothing was worth it, before it is measured
-# again: its feeds may have grown.
-_STEPS_UNTIL_MEASURED = 32
+# again, because its feeds may have grown: at first, and at most after doubling.
+_FIRST_PAUSE, _LONGEST_PAUSE = 32, 1024
 
 
 class KernelStats:
@@ -135,13 +135,14 @@ class PoolChoice:
     measured again.  Threads share it without a lock: a lost count postpones a measurement.
     """
 
-    __slots__ = ("_num_plain", "_plain", "_pooled", "_stats")
+    __slots__ = ("_num_plain", "_pause", "_plain", "_pooled", "_stats")
 
     def __init__(self, plain: Sequence[ImmutableExecutorState]) -> None:
         self._plain = plain
         self._pooled = [with_pool(state) or state for state in plain]
         self._stats = [state.kernel_stats for state in self._pooled if state.kernel_stats]
         self._num_plain = 0
+        self._pause = _FIRST_PAUSE
 
     def choose(self) -> Sequence[ImmutableExecutorState]:
         """The partitions for the next step."""
@@ -150,11 +151,13 @@ class PoolChoice:
         if any(stats.has_work for stats in self._stats):
             for stats in self._stats:
                 stats.has_work = False
+            self._pause = _FIRST_PAUSE
             return self._pooled
         self._num_plain += 1
-        if self._num_plain < _STEPS_UNTIL_MEASURED:
+        if self._num_plain < self._pause:
             return self._plain
         self._num_plain = 0
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
         return self._pooled
 
 
