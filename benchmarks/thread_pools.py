@@ -4,16 +4,11 @@ python benchmarks/thread_pools.py [threads] [rounds]
 
 ``wide`` are eight independent branches of five nodes, ``chain`` the same forty nodes one after the
 other, on float32 vectors of the length given. The sessions take turns, so that a busy minute falls
-on all of them alike; the best time of each counts. Above 1.00 the pool is faster. A pool cannot help
-a chain; it should not hurt one, nor small arrays.
+on all of them alike; the best time of each counts. The last column is the gain: above 1.00 the pool
+is faster. A pool cannot help a chain; it should not hurt one, nor small arrays.
 
-On two processors, with 2 threads (milliseconds a run, no pool / pool / gain):
-
-    wide    length      100        0.05      0.05   x 1.00
-    wide    length    10000        0.50      0.52   x 0.97
-    wide    length   100000        4.5       2.6    x 1.70
-    wide    length  1000000       58        32      x 1.80
-    chain   length  1000000       60        60      x 1.00
+The first line says what this machine has to give: the same arithmetic in NumPy alone, on one thread
+and on several. No pool gains more. Where the other processors are busy, that is next to nothing.
 """
 
 from __future__ import annotations
@@ -21,12 +16,17 @@ from __future__ import annotations
 import os
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
 import tfnb as tf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BRANCHES, DEPTH = 8, 5
 LENGTHS = (100, 10_000, 100_000, 1_000_000)
@@ -50,33 +50,68 @@ def chain(x: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(x)
 
 
+def best_of_turns(calls: list[Callable[[], object]], rounds: int) -> list[float]:
+    """The best time of each call in milliseconds."""
+    best = [float("inf")] * len(calls)
+    for _ in range(rounds):
+        for position, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            best[position] = min(best[position], (time.perf_counter() - start) * 1e3)
+    return best
+
+
+def numpy_alone(threads: int, rounds: int) -> None:
+    """Print what plain threads gain on the longest vectors."""
+    value = np.linspace(0, 1, LENGTHS[-1], dtype=np.float32)
+
+    def branch(_: int) -> None:
+        for _ in range(DEPTH):
+            np.sin(value)
+
+    with ThreadPoolExecutor(threads) as pool:
+        one, several = best_of_turns(
+            [
+                lambda: [branch(number) for number in range(BRANCHES)],
+                lambda: list(pool.map(branch, range(BRANCHES))),
+            ],
+            rounds,
+        )
+    _print("numpy", LENGTHS[-1], one, several)
+
+
+def _print(name: str, length: int, before: float, after: float) -> None:
+    sys.stdout.write(
+        f"{name:6} length {length:8} {before:9.2f} ms {after:9.2f} ms   x {before / after:.2f}\n"
+    )
+
+
 def main() -> None:
     """Print one line for each graph and length."""
     threads = int(sys.argv[1]) if len(sys.argv) > 1 else 2
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 15
+    numpy_alone(threads, rounds)
     x = tf.placeholder(tf.float32, [None])
     pools = tf.ConfigProto()
     pools.session_inter_op_thread_pool.add(num_threads=threads)
     for name, y in (("wide", wide(x)), ("chain", chain(x))):
         with tf.Session() as plain, tf.Session(config=pools) as pooled:
             for length in LENGTHS:
-                value = np.linspace(0, 1, length, dtype=np.float32)
-                best = {plain: float("inf"), pooled: float("inf")}
+                feeds = {x: np.linspace(0, 1, length, dtype=np.float32)}
                 repeat = max(1, 200_000 // length)
-                for sess in best:  # until every kernel has been measured
+                for sess in (plain, pooled):  # until every kernel has been measured
                     for _ in range(5):
-                        sess.run(y, {x: value})
-                for _ in range(rounds):
-                    for sess in best:
-                        start = time.perf_counter()
-                        for _ in range(repeat):
-                            sess.run(y, {x: value})
-                        best[sess] = min(best[sess], (time.perf_counter() - start) / repeat)
-                before, after = best[plain] * 1e3, best[pooled] * 1e3
-                sys.stdout.write(
-                    f"{name:6} length {length:8} {before:9.2f} {after:9.2f}   "
-                    f"x {before / after:.2f}\n"
+                        sess.run(y, feeds)
+                before, after = best_of_turns(
+                    [
+                        lambda sess=sess, y=y, feeds=feeds, repeat=repeat: [
+                            sess.run(y, feeds) for _ in range(repeat)
+                        ]
+                        for sess in (plain, pooled)
+                    ],
+                    rounds,
                 )
+                _print(name, length, before / repeat, after / repeat)
 
 
 if __name__ == "__main__":
