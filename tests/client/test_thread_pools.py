@@ -230,6 +230,7 @@ def test_functions_of_the_graph_use_the_pool_of_their_step(graph: tf.Graph) -> N
           signature { name: "Body" input_arg { name: "x" type: DT_FLOAT }
                       output_arg { name: "y" type: DT_STRING } }
           node_def { name: "n" op: "TestWhere" input: "x" }
+          attr { key: "_noinline" value { b: true } }
           ret { key: "y" value: "n:y:0" } } }
         versions { producer: 21 }"""
     with registered("TestWhere", "x: float -> y: string", name_of_thread, expensive=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -56,3 +57,23 @@ def _op(node: Any) -> str:
 
 def _short(device: str) -> str:
     return device.rpartition("device:")[2]
+
+
+def unnumbered_text(graph_defs: Iterable[Any]) -> list[str]:
+    """One line for each node of each message, sorted: device, name, op and inputs.
+
+    Of the numbers in made names (``cond/then/_0/add``, ``a/_3``) only the place is kept.
+    """
+    lines: Counter[str] = Counter()
+    for graph_def in graph_defs:
+        for node in graph_def.node:
+            data = [text for text in node.input if not text.startswith("^")]
+            controls = sorted(text for text in node.input if text.startswith("^"))
+            words = [_short(node.device), node.name, node.op, "<-", *data, *controls]
+            lines[unnumbered(" ".join(words))] += 1
+    return sorted(f"{count} x {line}" for line, count in lines.items())
+
+
+def unnumbered(name: str) -> str:
+    """A text of names without the numbers that a runtime has put into them."""
+    return re.sub(r"/_\d+", "/_", name)

@@ -260,10 +260,10 @@ class TemporaryMemory:
 
     def __init__(self) -> None:
         self._before = 0
-        self._node: tuple[int, int] | None = None
+        self._node: tuple[int, int, int] | None = None
         self._is_on: bool | None = None  # None: not yet asked for
 
-    def begin(self, node: tuple[int, int]) -> None:
+    def begin(self, node: tuple[int, int, int]) -> None:
         """A node is about to run."""
         if self._is_on is None:
             # Somebody else's trace is left alone.
@@ -275,7 +275,7 @@ class TemporaryMemory:
             tracemalloc.reset_peak()
             self._before, _ = tracemalloc.get_traced_memory()
 
-    def end(self, node: tuple[int, int], kept_bytes: int) -> int:
+    def end(self, node: tuple[int, int, int], kept_bytes: int) -> int:
         """Bytes that a node took besides the ``kept_bytes`` that came out of it.
 
         0 where it was not the last to begin: then other nodes ran while it waited.

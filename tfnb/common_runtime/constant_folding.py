@@ -198,7 +198,7 @@ def join_equal_nodes(graph: Graph, *, keep: frozenset[str] = frozenset()) -> lis
     for node in reverse_post_order(graph):
         if not node.is_op or not _is_pure_anywhere(node):
             continue
-        key = _key(node)
+        key = node_key(node)
         if key is None:
             continue
         before = first.setdefault(key, node)
@@ -215,7 +215,8 @@ def join_equal_nodes(graph: Graph, *, keep: frozenset[str] = frozenset()) -> lis
     return actions
 
 
-def _key(node: Node) -> Any:
+def node_key(node: Node) -> Any:
+    """Something equal for nodes that compute the same from the same; None where it is too large."""
     inputs: list[Any] = [None] * node.num_inputs
     controls = []
     for edge in node.in_edges:

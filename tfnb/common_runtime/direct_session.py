@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import tfnb.common_runtime.meta_optimizer  # noqa: F401 - registers the passes
+import tfnb.common_runtime.lower_functional_ops
+import tfnb.common_runtime.meta_optimizer  # noqa: F401 - register the passes
 from tfnb.common_runtime import session_factory, session_settings
 from tfnb.common_runtime.callables import Callables
 from tfnb.common_runtime.cost_model_manager import CostModelManager
@@ -281,6 +282,7 @@ class DirectSession(Session):
                     executors,
                     run_options,
                     run_metadata,
+                    find_function=self._functions.find_items,
                     session_metadata=self._session_metadata,
                     cost_models=self._cost_models_due(executors),
                 )
@@ -294,7 +296,7 @@ class DirectSession(Session):
         else:
             run_state = RunState(call_frame, hooks, pool=pool)
         if recorder is not None and recorder.collector is not None:
-            run_state.record_outputs = recorder.collector.record_outputs
+            run_state.record_outputs = recorder.collector.recorder(run_state.step_id)
         timer = None
         if timeout_ms > 0:
             timer = start_timer(run_state, timeout_ms)
@@ -324,6 +326,8 @@ class DirectSession(Session):
         error: str | None = None
         if hooks.step_started is not None:
             hooks.step_started(run_state.step_id, executors.signature_id, perf_counter_ns())
+        if hooks.inside is not None:
+            run_state.items = executors.items
         step = self.step_context(run_state)
         try:
             states = executors.states if run_state.pool is None else executors.states_for_pool()
@@ -601,13 +605,16 @@ class DirectSession(Session):
         if isinstance(definition, FunctionDefinition):
             return self._functions.call_kernel(node, device)
         if not definition.is_stateful or node.is_send or node.is_recv:
-            return create_kernel(definition, node.name, node.attrs, device)
+            kernel = create_kernel(definition, node.name, node.attrs, device)
+            return self._functions.bind(kernel) if kernel.kind == "calls" else kernel
         with self._lock:
-            kernel = self._kernels.get(node.name)
-            if kernel is None or kernel.device is not device:
-                kernel = create_kernel(definition, node.name, node.attrs, device)
-                self._kernels[node.name] = kernel
-            return kernel
+            found = self._kernels.get(node.name)
+            if found is None or found.device is not device:
+                found = create_kernel(definition, node.name, node.attrs, device)
+                if found.kind == "calls":
+                    found = self._functions.bind(found)
+                self._kernels[node.name] = found
+            return found
 
 
 def _sorted(feeds: tuple[str, ...], what: str) -> tuple[str, ...]:

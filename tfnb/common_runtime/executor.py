@@ -268,7 +268,8 @@ class ExecutorState:
         # A loop of cheap nodes never comes to an end of what is ready; what others computed
         # meanwhile may give the pool new work.
         if run_state.inbox:
-            take_answers(run_state)
+            joined = take_answers(run_state)
+            run_state.inbox.extend((executor, None, None) for executor in joined)
         if not stats.is_expensive(tagged[0]):
             return self.measured(tagged, args)
         stats.has_work = True
@@ -346,7 +347,10 @@ def drive(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
 
 
 def pump(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
-    """Runs everything that can run now, without waiting."""
+    """Runs everything that can run now, without waiting.
+
+    What comes out of the inbox may belong to an executor of a function call that has joined.
+    """
     inbox = run_state.inbox
     while True:
         for executor in executors:
@@ -356,17 +360,32 @@ def pump(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
             if any(executor.ready for executor in executors):
                 continue
             return
-        take_answers(run_state)
+        for executor in take_answers(run_state):
+            executor.run_state.call.go_on(executor)  # type: ignore[union-attr]
 
 
-def take_answers(run_state: RunState) -> None:
-    """Goes on after the kernels that have answered."""
+def take_answers(run_state: RunState) -> dict[ExecutorState, None]:
+    """Goes on after the kernels that have answered.
+
+    What comes out of the inbox may belong to an executor of a function call that has joined;
+    those executors are returned: whoever drives the step lets them run their nodes.
+    """
     inbox = run_state.inbox
+    joined: dict[ExecutorState, None] = {}
     while inbox:
         executor, tagged, outputs = inbox.popleft()
-        run_state.num_waiting -= 1
-        run_state.waiting.pop(id(tagged), None)
-        executor.finish_async(tagged, outputs)
+        state = executor.run_state
+        if state.call is None:
+            state.num_waiting -= 1
+            state.waiting.pop(id(tagged), None)
+            executor.finish_async(tagged, outputs)
+            continue
+        joined[executor] = None
+        if tagged is not None:
+            state.num_waiting -= 1
+            state.waiting.pop(id(tagged), None)
+            state.call.finish_async(executor, tagged, outputs)
+    return joined
 
 
 def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
@@ -403,18 +422,22 @@ def end_step(run_state: RunState, error: BaseException) -> None:
         error = errors.cancelled("Step was interrupted.")
         deadline = monotonic() + _GRACE_S
     run_state.abort(error)
-    for *_, work in list(run_state.waiting.values()):
-        if work is not None and work.take():
-            run_state.num_waiting -= 1
-    while run_state.num_waiting > 0 and monotonic() < deadline:
+    states = run_state.with_joined_calls()
+    unanswered = sum(state.num_waiting for state in states) - len(states) + 1
+    for state in states:
+        for *_, work in list(state.waiting.values()):
+            if work is not None and work.take():
+                unanswered -= 1
+    while unanswered > 0 and monotonic() < deadline:
         while run_state.inbox:
-            run_state.inbox.popleft()
-            run_state.num_waiting -= 1
-        if run_state.num_waiting > 0:
+            _, tagged, _ = run_state.inbox.popleft()
+            unanswered -= tagged is not None
+        if unanswered > 0:
             run_state.wake.wait(_NAP_S)
             run_state.wake.clear()
-    # What they waited with would otherwise live on in a circle: node, step, node.
-    run_state.waiting.clear()
+    for state in states:
+        # What they waited with would otherwise live on in a circle: node, step, node.
+        state.waiting.clear()
 
 
 def run_schedule(

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 _signature_ids = itertools.count(1)
 
+
+def new_signature_id() -> int:
+    """An id that no other signature or function has."""
+    return next(_signature_ids)
+
+
 type_of_signature = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
@@ -53,7 +59,7 @@ class Executors:
     placed: PlacedGraph | None = None
     partitioned: PartitionedGraph | None = None
     step_count: Iterator[int] = field(default_factory=itertools.count)
-    signature_id: int = field(default_factory=lambda: next(_signature_ids))
+    signature_id: int = field(default_factory=new_signature_id)
     states: tuple[ImmutableExecutorState, ...] = ()
     devices_to_sync: tuple[Device, ...] = ()
     _pool_choice: PoolChoice | None = None

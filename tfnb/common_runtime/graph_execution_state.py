@@ -1,9 +1,10 @@
 """The session's graph: what was created and extended, placed, and cut down to what a run needs.
 
-The full graph only grows.  Its nodes are placed when first needed, all of them, so that a node that
-fits nowhere is found even if this run does not need it; with ``place_pruned_graph`` only what the
-run needs is placed. A placement, once made, stays.  Corresponds to TensorFlow's
-``graph_execution_state.cc``.
+The full graph only grows.  The *base graph* has its functional nodes taken apart: the same graph
+until there is one, then a copy that grows along.  Its nodes are placed when first needed, all of
+them, so that a node that fits nowhere is found even if this run does not need it; with
+``place_pruned_graph`` only what the run needs is taken apart and placed.  A placement, once made,
+stays.  Corresponds to TensorFlow's ``graph_execution_state.cc``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,11 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tfnb.common_runtime.lower_functional_ops import (
+    PHASE,
+    LowerFunctionalOps,
+    lower_new_nodes,
+)
 from tfnb.common_runtime.model_pruner import unneeded_report
 from tfnb.common_runtime.optimization_registry import (
     REGISTRY,
@@ -24,6 +30,7 @@ from tfnb.core import errors
 from tfnb.core.step_events import PlacementView
 from tfnb.graph import subgraph
 from tfnb.graph.function_library import FunctionLibraryDefinition
+from tfnb.graph.graph import SINK_ID
 from tfnb.graph.graph_constructor import graph_from_graph_def
 
 if TYPE_CHECKING:
@@ -62,8 +69,13 @@ class GraphExecutionState:
         self._config = config
         self._lock = threading.RLock()
         self._graph: Graph | None = None  # guarded by self._lock
-        self._num_placed = 0  # node ids below this have a device; guarded by self._lock
-        self._placer: Placer | None = None  # of the full graph; guarded by self._lock
+        self._base: Graph | None = None  # guarded by self._lock
+        self._num_in_base = 0  # node ids below this are in the base graph; guarded by self._lock
+        self._base_reports: list[PassReport] = []  # guarded by self._lock
+        # Nodes of the base graph that have the name and outputs of one that was taken apart.
+        self._stand_ins: frozenset[str] = frozenset()  # guarded by self._lock
+        self._num_placed = 0  # base node ids below this have a device; guarded by self._lock
+        self._placer: Placer | None = None  # of the base graph; guarded by self._lock
         self._stateful_placements: dict[str, str] = {}  # guarded by self._lock
 
     @property
@@ -106,10 +118,11 @@ class GraphExecutionState:
             if self._graph is None:
                 raise errors.invalid_argument("Session was not created with a graph before Run()!")
             pruned = self._config.graph_options.place_pruned_graph
+            base = self._graph if pruned else self._grown_base()
             if not pruned:
-                self._place_new_nodes(self._graph)
+                self._place_new_nodes(base)
             rewritten = subgraph.rewrite_graph_for_execution(
-                self._graph,
+                base,
                 feeds,
                 fetches,
                 targets,
@@ -118,13 +131,9 @@ class GraphExecutionState:
                 connections=connections,
                 feed_devices=feed_devices,
                 fetch_devices=fetch_devices,
+                stand_ins=frozenset() if pruned else self._stand_ins,
             )
             graph = rewritten.graph
-            if pruned:
-                for node in graph.op_nodes():
-                    device = self._stateful_placements.get(node.name)
-                    if device is not None:
-                        node.assigned_device = device
             library = graph.library
             if library is None:
                 library = graph.library = FunctionLibraryDefinition()
@@ -136,10 +145,17 @@ class GraphExecutionState:
                 targets=frozenset(targets),
                 is_partial_run=not use_function_convention,
             )
-            unneeded = unneeded_report(self._graph, graph, feeds)
-            reports = [PassReport(Grouping.PRE_PLACEMENT, 0, "pruning", tuple(unneeded))]
-            reports = reports if unneeded else []
+            reports = list(self._base_reports)
+            unneeded = unneeded_report(base, graph, feeds)
+            if unneeded:
+                pruning = PassReport(Grouping.PRE_PLACEMENT, 0, "pruning", tuple(unneeded))
+                reports.append(pruning)
             reports += REGISTRY.run_grouping(Grouping.PRE_PLACEMENT, options)
+            if pruned:
+                for node in graph.op_nodes():
+                    device = self._stateful_placements.get(node.name)
+                    if device is not None:
+                        node.assigned_device = device
             reasons: dict[str, PlacementReason] = {}
             if any(not node.assigned_device for node in graph.op_nodes()):
                 placer = self._new_placer(graph)
@@ -159,6 +175,56 @@ class GraphExecutionState:
             return ClientGraph(
                 graph, list(rewritten.feed_types), list(rewritten.fetch_types), placements, reports
             )
+
+    def _grown_base(self) -> Graph:
+        """The base graph with all that the full graph has got meanwhile."""
+        full, base = self._graph, self._base
+        assert full is not None
+        first_new, num_nodes = self._num_in_base, full.num_node_ids
+        if base is not None and first_new == num_nodes:
+            return base
+        if base is None or base is full:
+            if not _is_functional(full, first_new):
+                self._base, self._num_in_base = full, num_nodes
+                return full
+            # From here on the two differ.  Old nodes keep their devices.
+            self._lower(full.copy(), first_new)
+        else:
+            first_id = base.num_node_ids
+            base.library, base.versions = full.library, full.versions
+            try:
+                _copy_new_nodes(full, first_new, base)
+            except errors.AlreadyExistsError:
+                # A new node has the name of one that a pass has made: names are chosen anew.
+                self._lower(_with_devices_of(base, full.copy()), 0)
+            else:
+                self._lower(base, first_id)
+        assert self._base is not None
+        self._num_in_base = num_nodes
+        return self._base
+
+    def _lower(self, base: Graph, first_id: int) -> None:
+        """Takes functional nodes among the new ones apart; the result is the base graph."""
+        full, old = self._graph, self._base
+        assert full is not None
+        self._base = None  # whatever ends this early, the next call begins anew
+        num_before, self._num_in_base = self._num_in_base, 0
+        reports = []
+        actions = lower_new_nodes(base, self._config, first_id)
+        if actions:
+            reports = [PassReport(Grouping.PRE_PLACEMENT, PHASE, LowerFunctionalOps.name, actions)]
+        if base is not old:
+            reasons = {} if self._placer is None else self._placer.reasons
+            self._placer, self._num_placed = self._new_placer(base), min(num_before, first_id)
+            self._placer.reasons.update(reasons)
+            self._base_reports = []
+        self._base_reports = self._base_reports + reports
+        self._stand_ins = frozenset(
+            node.name
+            for node in full.op_nodes()
+            if (found := base.find_node(node.name)) is not None and found.op != node.op
+        )
+        self._base = base
 
     def _place_new_nodes(self, graph: Graph) -> None:
         if self._placer is None:
@@ -203,3 +269,61 @@ def _view(node: Node, reason: PlacementReason | None) -> PlacementView:
 
 def _of(graph: Graph, reasons: Mapping[str, PlacementReason]) -> dict[str, PlacementReason]:
     return {node.name: reasons[node.name] for node in graph.op_nodes() if node.name in reasons}
+
+
+_FUNCTIONAL = frozenset(
+    [
+        "Case",
+        "If",
+        "PartitionedCall",
+        "StatefulPartitionedCall",
+        "StatelessCase",
+        "StatelessIf",
+        "StatelessWhile",
+        "While",
+    ]
+)
+
+
+def _is_functional(graph: Graph, first_id: int) -> bool:
+    """Whether a node with an id from ``first_id`` on calls a function."""
+    library = graph.library
+    if library is None or not len(library):
+        return False
+    return any(
+        node is not None and (node.op in _FUNCTIONAL or node.op in library)
+        for node in graph.nodes[max(first_id, SINK_ID + 1) :]
+    )
+
+
+def _copy_new_nodes(full: Graph, first_new: int, base: Graph) -> None:
+    """Adds the nodes of ``full`` from ``first_new`` on to ``base``; all or none.
+
+    Raises:
+      AlreadyExistsError: ``base`` has another node of that name.
+    """
+    first_node, first_edge = base.num_node_ids, base.num_edge_ids
+    try:
+        new = [node for node in full.nodes[first_new:] if node is not None]
+        for node in new:
+            base.copy_node(node)
+        for node in new:
+            copy = base.find_node(node.name)
+            assert copy is not None
+            for edge in node.in_edges:
+                src = base.find_node(edge.src.name)
+                assert src is not None
+                base.add_edge(src, edge.src_output, copy, edge.dst_input)
+        base.fixup_source_and_sink_edges(first_node)
+    except BaseException:  # an interrupt too
+        base.truncate(first_node, first_edge)
+        raise
+
+
+def _with_devices_of(old: Graph, graph: Graph) -> Graph:
+    """The graph, its stateful nodes where those of an older one are: what they hold is there."""
+    for node in graph.op_nodes():
+        before = old.find_node(node.name)
+        if before is not None and before.op == node.op and node.is_stateful:
+            node.assigned_device = before.assigned_device
+    return graph

@@ -191,6 +191,13 @@ class ImmutableExecutorState:
     lowered: LoweredStep | None = None
     kernel_stats: KernelStats | None = None
     is_checked: bool = False
+    _ids: dict[str, int] | None = None
+
+    def find_id(self, node_name: str) -> int:
+        """The number of the node of that name, -1 if there is none."""
+        if self._ids is None:
+            self._ids = {item.name: item.id for item in self.items}
+        return self._ids.get(node_name, -1)
 
     @property
     def root_frame(self) -> FrameInfo:

@@ -85,6 +85,8 @@ class PartialRuns:
         hooks = run_state.hooks
         if hooks.step_started is not None:
             hooks.step_started(run_state.step_id, executors.signature_id, time.perf_counter_ns())
+        if hooks.inside is not None:
+            run_state.items = executors.items
         run = _PartialRun(
             run_state, states, executors, dict.fromkeys(feeds, False), dict.fromkeys(fetches, False)
         )

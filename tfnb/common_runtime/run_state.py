@@ -21,6 +21,8 @@ from tfnb.core.step_events import IDLE_HOOKS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.common_runtime.executors_and_keys import ExecutorItem
+    from tfnb.common_runtime.function_call import PendingCall
     from tfnb.common_runtime.kernel_stats import PooledKernel
     from tfnb.common_runtime.thread_pool import ThreadPool
     from tfnb.core.step_events import StepHooks
@@ -29,6 +31,11 @@ if TYPE_CHECKING:
 _step_ids = itertools.count(1)
 # The wake-up call of steps in which nothing can wait.
 _NEVER = threading.Event()
+
+
+def new_step_id() -> int:
+    """An id that no other step or call has."""
+    return next(_step_ids)
 
 
 class CallFrame:
@@ -48,19 +55,25 @@ class RunState:
       stop: the error that the step is to end with, set by whoever wants it to end; read between
         nodes.
       inbox: (executor, tagged node, outputs or exception) from asynchronous kernels and from the
-        threads of the pool.
+        threads of the pool, and (executor, None, None) for one whose nodes are to run on; a call
+        that joined shares its caller's.
       is_still: the driving thread sleeps until somebody answers; nothing is ready.
       waiting: who has not answered, by id: (executor, tagged node, inputs, the work of a pool's
         thread or None); likewise.
       executors: the partitions while the step runs; for whoever asks how far it is.
-      num_waiting: kernels elsewhere that have not answered; touched by the driving thread only.
+      num_waiting: kernels elsewhere that have not answered, functions that were called among them;
+        touched by the driving thread only.
       pool: the threads that expensive kernels of this step run on; None: the driving thread.
+      items: the partitions that run, for those who watch calls; empty where nobody does.
+      call: the function call that this is, if the caller's thread drives it along with the caller.
+      children: the calls inside that have not ended.
     """
 
     __slots__ = (
         "_cancellation_manager",
         "_rendezvous",
         "_step_container",
+        "call",
         "call_frame",
         "children",
         "depth",
@@ -68,6 +81,7 @@ class RunState:
         "hooks",
         "inbox",
         "is_still",
+        "items",
         "num_waiting",
         "pool",
         "record_outputs",
@@ -99,7 +113,9 @@ class RunState:
         self._cancellation_manager: CancellationManager | None = None
         self._rendezvous = rendezvous
         self._step_container: ResourceMgr | None = None
-        self.children: tuple[RunState, ...] = ()
+        self.children: set[RunState] = set()
+        self.call: PendingCall | None = None
+        self.items: Sequence[ExecutorItem] = ()
         self.record_outputs: Callable[[int, Any, Any], None] | None = None
         self.depth = 0
         self.executors: Sequence[Any] = ()
@@ -130,7 +146,7 @@ class RunState:
         if self.stop is None:
             self.stop = error
         self.wake.set()
-        for child in self.children:
+        for child in list(self.children):
             child.end(error)
 
     def abort(self, error: BaseException) -> None:
@@ -141,27 +157,65 @@ class RunState:
             self._rendezvous.start_abort(error)
         if self._cancellation_manager is not None:
             self._cancellation_manager.start_cancel()
-        for child in self.children:
+        for child in list(self.children):
             child.abort(error)
             child.wake.set()
 
-    def nested(self, call_frame: CallFrame) -> RunState:
+    def nested(
+        self,
+        call_frame: CallFrame,
+        call: PendingCall | None = None,
+        rendezvous: Rendezvous | None = None,
+    ) -> RunState:
         """A function call inside this step: its own frame and rendezvous, the step's resources.
 
         It ends when the step is asked to end.  Leave it with :meth:`leave`.
+
+        Args:
+          call_frame: the call's arguments.
+          call: makes the call join this step: its kernels answer into the step's inbox.  Otherwise
+            whoever calls drives it to its end at once.
+          rendezvous: where its tensors meet, if not in one of its own.
         """
-        child = RunState(call_frame, IDLE_HOOKS, pool=self.pool)
+        hooks = self.hooks.inside
+        child = RunState(
+            call_frame,
+            IDLE_HOOKS if hooks is None else hooks,
+            rendezvous=rendezvous,
+            needs_wake=call is None,
+            pool=self.pool,
+        )
+        if hooks is not None:
+            child.record_outputs = self.record_outputs
         child.step_id = self.step_id
         child.depth = self.depth + 1
         child._step_container = self.step_container
-        self.children = (*self.children, child)
+        if call is not None:
+            child.call = call
+            child.inbox, child.wake = self.inbox, self.wake
+        self.children.add(child)
         if self.stop is not None:
             child.end(self.stop)
         return child
 
     def leave(self, child: RunState) -> None:
         """A nested call is over."""
-        self.children = tuple(c for c in self.children if c is not child)
+        self.children.discard(child)
+
+    def with_joined_calls(self) -> list[RunState]:
+        """This one and the calls that have joined it, and those that have joined them."""
+        found = [self]
+        for state in found:
+            found += [child for child in list(state.children) if child.call is not None]
+        return found
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether the thread that drives this sleeps until somebody answers."""
+        if self.call is None:
+            return self.is_still
+        caller: RunState = self.call.ctx.step.run_state  # type: ignore[assignment]
+        return caller.stands_still
 
     def close(self) -> None:
         """Frees what the step owned."""

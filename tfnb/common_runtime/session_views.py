@@ -9,6 +9,8 @@ from tfnb.core.step_events import PartitionedGraph, PartitionView, PlacedGraph, 
 from tfnb.graph.control_loops import control_flow_neighbour, is_control_loop
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tfnb.common_runtime.executors_and_keys import ExecutorItem, Executors
     from tfnb.common_runtime.graph_execution_state import ClientGraph
     from tfnb.graph.graph import Node
@@ -60,6 +62,12 @@ def partitioned_view(executors: Executors) -> PartitionedGraph:
         executors.fetches,
         executors.targets,
     )
+
+
+def function_view(signature_id: int, name: str, items: Sequence[ExecutorItem]) -> PartitionedGraph:
+    """A function's partitions, likewise."""
+    views = tuple(_partition_view(index, item) for index, item in enumerate(items))
+    return PartitionedGraph(signature_id, views, function=name)
 
 
 def _partition_view(index: int, item: ExecutorItem) -> PartitionView:

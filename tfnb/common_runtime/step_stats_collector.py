@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tfnb.common_runtime.allocation_tracker import AllocationTracker, TemporaryMemory
 from tfnb.common_runtime.immutable_executor_state import ARG, MERGE, PASS
 from tfnb.core.resource_mgr import RefCell
-from tfnb.core.step_events import StepEvents, StepHooks, StepObserver
+from tfnb.core.step_events import HOOKS, StepEvents, StepHooks, StepObserver
 from tfnb.core.tensor_proto import shape_to_proto
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.graph.graph_constructor import graph_to_graph_def
 from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tfnb.common_runtime.allocation_tracker import Buffer
     from tfnb.common_runtime.cost_model_manager import CostModelManager
-    from tfnb.common_runtime.executors_and_keys import Executors
+    from tfnb.common_runtime.executors_and_keys import ExecutorItem, Executors
     from tfnb.common_runtime.immutable_executor_state import NodeItem
     from tfnb.core import errors
     from tfnb.graph.graph import Node
@@ -36,7 +36,10 @@ _MEGABYTE = 1 << 20
 _HINT = "Hint: If you want to see a list of allocated tensors when OOM happens"
 _USAGE = "Current usage from device"
 
-type_of_run = tuple[int, int, int, int]  # partition, node, frame, iteration
+type_of_run = tuple[int, int, int, int, int]  # step, partition, node, frame, iteration
+
+# Calls by other ops (If, While, For) leave no trace in TensorFlow either.
+_TRACED_CALLS = frozenset(["PartitionedCall", "StatefulPartitionedCall", "SymbolicGradient"])
 
 # Ops that hand out what was there before: nothing is allocated.
 _HANDING_ON = frozenset(
@@ -63,9 +66,10 @@ class RunRecord(NamedTuple):
     """One execution of one node; moments in nanoseconds of ``perf_counter``, sizes in bytes.
 
     ``made`` are the buffers that it allocated, ``in_use`` what the step's buffers then took on each
-    allocator of the device.
+    allocator of the device.  ``step_id`` is the step's, or that of the call it happened in.
     """
 
+    step_id: int
     partition: int
     node_id: int
     start_ns: int
@@ -78,11 +82,15 @@ class RunRecord(NamedTuple):
     persistent_ids: tuple[int, ...] = ()
 
 
-_NO_MEMORY = RunRecord(0, 0, 0, 0)
+_NO_MEMORY = RunRecord(0, 0, 0, 0, 0)
 
 
 class StepStatsCollector(StepObserver):
     """Start and end of every live node of one step, what came out of it and what it allocated.
+
+    Attributes:
+      records: what ran, in the order in which it ended.
+      calls: call -> (step or call that made it, partition and node that did, function's id).
 
     Args:
       device_names: the device of each partition.
@@ -93,18 +101,24 @@ class StepStatsCollector(StepObserver):
         self._device_names = device_names
         self._started: dict[type_of_run, int] = {}
         self.records: list[RunRecord] = []
-        self._memory: dict[tuple[int, int], RunRecord] = {}
+        self.calls: dict[int, tuple[int, int, int, int]] = {}
+        self._memory: dict[tuple[int, int, int], RunRecord] = {}
         # To turn the clock's readings into time since the epoch.
         self.epoch_ns = time.time_ns() - time.perf_counter_ns()
         self.tracker = AllocationTracker()
         self._temporary = TemporaryMemory() if measures_kernels else None
 
-    def record_outputs(self, partition: int, item: NodeItem, outputs: Sequence[Any]) -> None:
+    def recorder(self, step_id: int) -> OutputRecorder:
+        """What notes the outputs of a step's nodes."""
+        return OutputRecorder(self, step_id, self._device_names)
+
+    def record_outputs(
+        self, step_id: int, partition: int, device: str, item: NodeItem, outputs: Sequence[Any]
+    ) -> None:
         """Notes the outputs of a node and their memory; called just before ``node_done``."""
         forms: list[OutputRecord] = []
         made: list[Buffer] = []
         persistent: list[Buffer] = []
-        device = self._device_names[partition] if self._device_names else ""
         for position, value in enumerate(outputs):
             is_cell = isinstance(value, RefCell)
             if is_cell:
@@ -142,9 +156,10 @@ class StepStatsCollector(StepObserver):
         temporary = 0
         if self._temporary is not None:
             kept = sum(buffer.num_bytes for buffer in made)
-            temporary = self._temporary.end((partition, item.id), kept)
+            temporary = self._temporary.end((step_id, partition, item.id), kept)
         allocators = {buffer.allocator for buffer in made}
-        self._memory[partition, item.id] = RunRecord(
+        self._memory[step_id, partition, item.id] = RunRecord(
+            step_id,
             partition,
             item.id,
             0,
@@ -161,9 +176,21 @@ class StepStatsCollector(StepObserver):
         self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
         """A node's kernel is about to run."""
-        self._started[partition, node_id, frame_id, iteration] = t_ns
+        self._started[step_id, partition, node_id, frame_id, iteration] = t_ns
         if self._temporary is not None:
-            self._temporary.begin((partition, node_id))
+            self._temporary.begin((step_id, partition, node_id))
+
+    def call_started(
+        self,
+        call_id: int,
+        signature_id: int,
+        step_id: int,
+        partition: int,
+        node_id: int,
+        t_ns: int,
+    ) -> None:
+        """A node calls a function."""
+        self.calls[call_id] = (step_id, partition, node_id, signature_id)
 
     def node_done(
         self,
@@ -176,11 +203,17 @@ class StepStatsCollector(StepObserver):
         is_dead: bool,
     ) -> None:
         """A node has finished; dead ones leave no record."""
-        start = self._started.pop((partition, node_id, frame_id, iteration), t_ns)
-        memory = self._memory.pop((partition, node_id), _NO_MEMORY)
+        start = self._started.pop((step_id, partition, node_id, frame_id, iteration), t_ns)
+        memory = self._memory.pop((step_id, partition, node_id), _NO_MEMORY)
         if not is_dead:
             self.records.append(
-                memory._replace(partition=partition, node_id=node_id, start_ns=start, end_ns=t_ns)
+                memory._replace(
+                    step_id=step_id,
+                    partition=partition,
+                    node_id=node_id,
+                    start_ns=start,
+                    end_ns=t_ns,
+                )
             )
 
     def finish(self) -> None:
@@ -188,6 +221,28 @@ class StepStatsCollector(StepObserver):
         if self._temporary is not None:
             self._temporary.close()
         self.tracker.finish()
+
+
+class OutputRecorder:
+    """Notes what the nodes of one step, or of one call, give."""
+
+    __slots__ = ("_collector", "_device_names", "_step_id")
+
+    def __init__(
+        self, collector: StepStatsCollector, step_id: int, device_names: Sequence[str]
+    ) -> None:
+        self._collector = collector
+        self._step_id = step_id
+        self._device_names = device_names
+
+    def __call__(self, partition: int, item: NodeItem, outputs: Sequence[Any]) -> None:
+        """Called just before ``node_done``."""
+        device = self._device_names[partition] if self._device_names else ""
+        self._collector.record_outputs(self._step_id, partition, device, item, outputs)
+
+    def inside(self, call_id: int, device_names: Sequence[str]) -> OutputRecorder:
+        """The same for a call that the step makes."""
+        return OutputRecorder(self._collector, call_id, device_names)
 
 
 def _takes_index(merge: NodeItem) -> bool:
@@ -217,10 +272,12 @@ class RunRecorder:
         run_options: config_pb2.RunOptions | None = None,
         run_metadata: config_pb2.RunMetadata | None = None,
         *,
+        find_function: Callable[[int], Sequence[ExecutorItem]] = lambda _: (),
         session_metadata: config_pb2.SessionMetadata | None = None,
         cost_models: CostModelManager | None = None,
     ) -> None:
         self._executors = executors
+        self._find_function = find_function
         self._options = options = run_options or config_pb2.RunOptions()
         self._metadata = run_metadata
         self._cost_models = cost_models
@@ -247,7 +304,13 @@ class RunRecorder:
             return hooks
         self._events.add(_Forward(hooks))
         self._events.add(self.collector)
-        return self._events.hooks
+        found = self._events.hooks
+        inside = StepEvents()
+        if hooks.inside is not None:
+            inside.add(_Forward(hooks.inside))
+        inside.add(self.collector)
+        found.inside = inside.hooks
+        return found
 
     def finish(self) -> None:
         """Writes what was collected."""
@@ -257,7 +320,8 @@ class RunRecorder:
         collector.finish()
         metadata = config_pb2.RunMetadata() if self._metadata is None else self._metadata
         if self._metadata is not None or self._cost_models is not None:
-            _Trace(self._executors, collector).write(metadata.step_stats)
+            trace = _Trace(self._executors.items, collector, self._find_function)
+            trace.write(metadata.step_stats)
         if self._cost_models is not None:
             graphs = {item.executor.device.name: item.graph for item in self._executors.items}
             self._cost_models.build(metadata.step_stats, graphs)
@@ -268,22 +332,56 @@ class RunRecorder:
 class _Trace:
     """Turns a collector's records into StepStats."""
 
-    def __init__(self, executors: Executors, collector: StepStatsCollector) -> None:
-        self._executors = executors
+    def __init__(
+        self,
+        items: Sequence[ExecutorItem],
+        collector: StepStatsCollector,
+        find_function: Callable[[int], Sequence[ExecutorItem]],
+    ) -> None:
+        self._step_items = items
         self._collector = collector
+        self._find_function = find_function
+        self._items: dict[int, Sequence[ExecutorItem]] = {}
         self._thread = threading.get_ident() & 0xFFFFFFFF
+
+    def _items_of(self, step_id: int) -> Sequence[ExecutorItem]:
+        """The partitions of the step or of a call; none for a call that leaves no trace."""
+        found = self._items.get(step_id)
+        if found is not None:
+            return found
+        found = self._step_items
+        call = self._collector.calls.get(step_id)
+        if call is not None:
+            caller_id, partition, node_id, signature_id = call
+            callers = self._items_of(caller_id)
+            found = ()
+            if 0 <= partition < len(callers):
+                item = callers[partition]
+                op = item.executor.items[node_id].op
+                library = item.graph.library
+                if op in _TRACED_CALLS or (library is not None and op in library):
+                    found = self._find_function(signature_id)
+        self._items[step_id] = found
+        return found
 
     def write(self, stats: step_stats_pb2.StepStats) -> None:
         """Writes one dev_stats for each device that ran something."""
-        devices: dict[int, step_stats_pb2.DeviceStepStats] = {}
+        devices: dict[str, step_stats_pb2.DeviceStepStats] = {}
+        begun: set[tuple[int, int]] = set()
         for run in self._collector.records:
-            partition = self._executors.items[run.partition]
+            items = self._items_of(run.step_id)
+            if not items:
+                continue
+            partition = items[run.partition]
             item = partition.executor.items[run.node_id]
-            device = devices.get(run.partition)
+            name = partition.executor.device.name
+            device = devices.get(name)
             if device is None:
-                device = devices[run.partition] = stats.dev_stats.add()
-                device.device = partition.executor.device.name
+                device = devices[name] = stats.dev_stats.add()
+                device.device = name
                 device.thread_names[self._thread] = threading.current_thread().name
+            if (run.step_id, run.partition) not in begun:
+                begun.add((run.step_id, run.partition))
                 source = device.node_stats.add(
                     node_name="_SOURCE", timeline_label="_SOURCE = NoOp()"
                 )
@@ -388,5 +486,5 @@ class _Forward(StepObserver):
         self.hooks = hooks
 
 
-for _name in StepHooks.__dataclass_fields__:
+for _name in HOOKS:
     setattr(_Forward, _name, _forwarding(_name))

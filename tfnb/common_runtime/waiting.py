@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.step_progress import NodeStatus, StepProgress, frames_below
@@ -47,22 +48,34 @@ _PASSES_ON = frozenset(["Identity", "RefIdentity", "Enter", "RefEnter", "Switch"
 
 def explain_standstill(run_state: RunState) -> Standstill | None:
     """Why a step does not go on; None where nothing waits: the step is busy, not stuck."""
-    for child in run_state.children:
-        found = explain_standstill(child)
-        if found is not None:
-            return found
-    rows = list(run_state.waiting.values())
-    if not rows or not run_state.is_still:
+    states = run_state.with_joined_calls()
+    for state in states:
+        for child in list(state.children):
+            found = None if child.call is not None else explain_standstill(child)
+            if found is not None:
+                return found
+    if not run_state.stands_still:
         return None
-    step = StepProgress(run_state.executors)
+    rows = []
     findings, can_be_helped = [], False
-    for executor, tagged, args, work in rows:
-        if work is not None:
-            finding, is_final = _in_pool(tagged[0], tagged[1], work), False
-        else:
-            finding, is_final = _describe(step, executor, tagged[0], tagged[1], args)
-        findings.append(finding)
-        can_be_helped = can_be_helped or not is_final
+    for state in states:
+        step = StepProgress(state.executors)
+        for row in list(state.waiting.values()):
+            executor, tagged, args, work = row
+            kernel = tagged[0].kernel
+            if kernel is not None and kernel.calls_functions:
+                continue  # what waits inside is told instead
+            rows.append(row)
+            if work is not None:
+                finding, is_final = _in_pool(tagged[0], tagged[1], work), False
+            else:
+                finding, is_final = _describe(step, executor, tagged[0], tagged[1], args)
+            if state.call is not None:
+                finding = replace(finding, text=f"{finding.text}, in {state.call}")
+            findings.append(finding)
+            can_be_helped = can_be_helped or not is_final
+    if not rows:
+        return None
     # A queue says more than a transfer that waits for it.
     findings.sort(key=lambda finding: "Recv)" in finding.text)
     for executor in dict.fromkeys(row[0] for row in rows):

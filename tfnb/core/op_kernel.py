@@ -5,7 +5,10 @@ A kernel function says by its first parameters what it is:
 * ``(xp, *inputs, *, attrs...)`` pure: arrays in, arrays out, on NumPy or CuPy;
 * ``(ctx, *inputs, *, attrs...)`` needs the step: resources, rendezvous, randomness, functions;
 * ``(ctx, done, *inputs, *, attrs...)`` asynchronous: returns at once and calls
-  ``done(outputs | exception)``.
+  ``done(outputs | exception)``;
+* a generator ``(ctx, *inputs, *, attrs...)`` calls functions of the graph's library: it yields each
+  :class:`FunctionCall`, is sent the results, and returns its outputs.  The runtime runs the calls
+  at once where nothing in them can wait, and asynchronously otherwise.
 
 :func:`create_kernel` binds a function to one node's attributes once, so that running it is one
 call. Keyword-only parameters are attributes by name; list arguments arrive as one Python list. An
@@ -17,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from inspect import CO_GENERATOR
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from tfnb.core import errors
@@ -82,16 +86,6 @@ class FunctionLibraryRuntime(Protocol):
         """Runs function ``name`` in the calling thread and returns its results."""
         ...
 
-    def call_graph(
-        self,
-        ctx: OpKernelContext,
-        name: str,
-        make_graph_def: Callable[[], Any],
-        args: Sequence[Any],
-    ) -> list[Any]:
-        """Runs a graph that is made once for each name; arguments are its ``_Arg`` nodes."""
-        ...
-
     def body_graph_def(self, name: str, attrs: Mapping[str, Any]) -> Any:
         """The body of function ``name`` as a GraphDef with ``_Arg`` and ``_Retval`` nodes."""
         ...
@@ -99,6 +93,24 @@ class FunctionLibraryRuntime(Protocol):
     def gradient_function(self, name: str) -> str:
         """The name of the function that is the gradient of function ``name``, or ""."""
         ...
+
+
+@dataclass(slots=True)
+class FunctionCall:
+    """What a kernel that calls functions yields.
+
+    Attributes:
+      name: of a function of the library; or of a graph, where ``make_graph_def`` is given.
+      attrs: the function's attributes.
+      args: its arguments.
+      make_graph_def: makes a GraphDef with an ``_Arg`` for each argument and a ``_Retval`` for each
+        result; called once for each name and device.
+    """
+
+    name: str
+    attrs: Mapping[str, Any]
+    args: Sequence[Any]
+    make_graph_def: Callable[[], Any] | None = None
 
 
 @dataclass(slots=True)
@@ -211,17 +223,19 @@ class OpKernel:
 
     ``compute`` takes the inputs in flat order: ``compute(*inputs)`` for a pure kernel,
     ``compute(ctx, *inputs)`` for one that takes the context, ``compute(ctx, done, *inputs)`` for an
-    asynchronous one; it returns one value, a tuple, or None.
+    asynchronous one; it returns one value, a tuple, or None.  A kernel that "calls" returns a
+    generator of calls; the function library makes a "context" or "async" one of it.
     """
 
     node_name: str
     definition: OpDefinition
     device: Device
-    kind: Literal["pure", "context", "async"]
+    kind: Literal["pure", "context", "async", "calls"]
     compute: Callable[..., Any]
     attrs: Mapping[str, Any]
     num_outputs: int
     state: dict[str, Any] = field(default_factory=dict)
+    calls_functions: bool = False
 
     @property
     def is_stateful(self) -> bool:
@@ -268,10 +282,12 @@ def create_kernel(
             raise errors.invalid_argument(
                 f"Node '{node_name}' (op {definition.name}) has no attribute '{name}'."
             )
-    kind: Literal["pure", "context", "async"] = "pure"
+    kind: Literal["pure", "context", "async", "calls"] = "pure"
     if positional and positional[0] == "ctx":
         kind = "async" if len(positional) > 1 and positional[1] == "done" else "context"
-    lead = {"pure": 1, "context": 1, "async": 2}[kind]
+        if code.co_flags & CO_GENERATOR:
+            kind = "calls"
+    lead = 2 if kind == "async" else 1
     op_def = definition.op_def
     compute: Callable[..., Any] = partial(function, **bound) if bound else function
     if any(arg.is_list for arg in op_def.inputs):

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _log = logging.getLogger("tfnb")
 
@@ -58,13 +58,14 @@ class PartitionView:
 
 @dataclass(slots=True, frozen=True)
 class PartitionedGraph:
-    """A signature's graph, one view per device."""
+    """A signature's or a function's graph, one view per device; ``function`` is its name."""
 
     signature_id: int
     partitions: tuple[PartitionView, ...]
     feeds: tuple[str, ...] = ()
     fetches: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
+    function: str = ""
 
 
 class StepObserver:
@@ -72,6 +73,9 @@ class StepObserver:
 
     A class whose hooks cannot raise says so with ``never_raises``: where it listens alone, the
     executor calls its hooks directly.
+
+    A call of a function is a step inside the step, with an id and a graph of its own.  Whoever
+    overrides ``call_started`` hears of what happens inside, under the call's id; nobody else does.
 
     ``t_ns`` is ``time.perf_counter_ns()``.  ``node_id`` and ``frame_id`` are of the partition; the
     root frame is 0.
@@ -85,8 +89,25 @@ class StepObserver:
     def graph_partitioned(self, partitioned: PartitionedGraph) -> None:
         """A new signature has executors; sent again to observers that join later."""
 
+    def function_instantiated(self, partitioned: PartitionedGraph) -> None:
+        """A function has executors; sent again to observers that join later."""
+
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
         """A step begins."""
+
+    def call_started(
+        self,
+        call_id: int,
+        signature_id: int,
+        step_id: int,
+        partition: int,
+        node_id: int,
+        t_ns: int,
+    ) -> None:
+        """A node of a step, or of a call, calls a function; ``signature_id`` is the function's."""
+
+    def call_done(self, call_id: int, t_ns: int) -> None:
+        """A call has given its results."""
 
     def node_started(
         self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
@@ -151,11 +172,18 @@ HOOKS = tuple(
 
 @dataclass(slots=True)
 class StepHooks:
-    """The hooks somebody listens to, each one callable or None; made once per step."""
+    """The hooks somebody listens to, each one callable or None; made once per step.
+
+    Attributes:
+      inside: the hooks of those who listen inside calls too; None where nobody does.
+    """
 
     graph_placed: Callable[..., None] | None = None
     graph_partitioned: Callable[..., None] | None = None
+    function_instantiated: Callable[..., None] | None = None
     step_started: Callable[..., None] | None = None
+    call_started: Callable[..., None] | None = None
+    call_done: Callable[..., None] | None = None
     node_started: Callable[..., None] | None = None
     node_done: Callable[..., None] | None = None
     frame_entered: Callable[..., None] | None = None
@@ -165,6 +193,7 @@ class StepHooks:
     tensor_sent: Callable[..., None] | None = None
     tensor_received: Callable[..., None] | None = None
     step_done: Callable[..., None] | None = None
+    inside: StepHooks | None = None
 
 
 IDLE_HOOKS = StepHooks()
@@ -179,6 +208,7 @@ class StepEvents:
     _history: dict[int, tuple[PlacedGraph | None, PartitionedGraph | None]] = field(
         default_factory=dict
     )  # guarded by _lock
+    _functions: dict[int, PartitionedGraph] = field(default_factory=dict)  # guarded by _lock
     hooks: StepHooks = field(default_factory=StepHooks)
 
     @classmethod
@@ -203,6 +233,9 @@ class StepEvents:
             self._observers = (*self._observers, observer)
             self.hooks = self._make_hooks()
             history = list(self._history.values())
+            functions = list(self._functions.values())
+        for function in functions:
+            self._call(observer, "function_instantiated", function)
         for placed, partitioned in history:
             if placed is not None:
                 self._call(observer, "graph_placed", placed)
@@ -232,6 +265,19 @@ class StepEvents:
         if hook is not None:
             hook(partitioned)
 
+    def function_instantiated(self, partitioned: PartitionedGraph) -> None:
+        """Remembers a function that can be called and tells the observers."""
+        with self._lock:
+            self._functions[partitioned.signature_id] = partitioned
+            hook = self.hooks.function_instantiated
+        if hook is not None:
+            hook(partitioned)
+
+    def functions(self) -> list[PartitionedGraph]:
+        """The functions that were instantiated so far, oldest first."""
+        with self._lock:
+            return list(self._functions.values())
+
     def signatures(self) -> list[tuple[PlacedGraph | None, PartitionedGraph | None]]:
         """What was built so far, oldest first."""
         with self._lock:
@@ -245,13 +291,18 @@ class StepEvents:
             self.remove(observer)
 
     def _make_hooks(self) -> StepHooks:
+        hooks = self._hooks_of(self._observers)
+        inside = [observer for observer in self._observers if _overrides(observer, "call_started")]
+        if inside:
+            alike = len(inside) == len(self._observers)
+            hooks.inside = hooks if alike else self._hooks_of(inside)
+            hooks.inside.inside = hooks.inside
+        return hooks
+
+    def _hooks_of(self, observers: Iterable[StepObserver]) -> StepHooks:
         hooks = StepHooks()
         for name in HOOKS:
-            listeners = [
-                observer
-                for observer in self._observers
-                if getattr(type(observer), name) is not getattr(StepObserver, name)
-            ]
+            listeners = [observer for observer in observers if _overrides(observer, name)]
             if listeners:
                 setattr(hooks, name, self._fan_out(name, listeners))
         return hooks
@@ -274,6 +325,10 @@ class StepEvents:
                     self.remove(observer)
 
         return tell
+
+
+def _overrides(observer: StepObserver, name: str) -> bool:
+    return getattr(type(observer), name) is not getattr(StepObserver, name)
 
 
 _sessions_lock = threading.Lock()

@@ -30,7 +30,7 @@ class FunctionDefinition(OpDefinition):
       attrs: attributes of the function itself (``_noinline`` and the like).
     """
 
-    __slots__ = ("attrs", "function_def")
+    __slots__ = ("_called", "attrs", "function_def")
 
     def __init__(self, function_def: graph_pb2.FunctionDef) -> None:
         signature = op_def_of_signature(function_def.signature)
@@ -46,6 +46,17 @@ class FunctionDefinition(OpDefinition):
         self._op_def = signature
         self.function_def = function_def
         self.attrs: Mapping[str, Any] = decode_attrs(function_def.attr)
+        self._called: list[str] | None = None
+
+    def called(self) -> list[str]:
+        """Names that its nodes may call, ops included, each as often as it occurs."""
+        if self._called is None:
+            found: list[str] = []
+            for node_def in self.function_def.node_def:
+                found.append(node_def.op)
+                found += _function_names_of_protos(node_def.attr.values())
+            self._called = found
+        return self._called
 
     def has_kernel(self, device_type: str) -> bool:
         """A call can be made from any device; its body is placed when it is made."""
@@ -156,13 +167,36 @@ class FunctionLibraryDefinition:
         while waiting:
             name = waiting.pop()
             want([self._gradients.get(name, "")])
-            for node_def in self._functions[name].function_def.node_def:
-                want([node_def.op])
-                want(_function_names_of_protos(node_def.attr.values()))
+            want(self._functions[name].called())
         fewer = FunctionLibraryDefinition()
         fewer._functions = {name: self._functions[name] for name in wanted}
         fewer._gradients = {f: g for f, g in self._gradients.items() if f in wanted}
         return fewer
+
+    def sizes(self, name: str) -> tuple[int, int]:
+        """How many nodes a function has with all it calls: each once, and as often as called.
+
+        A function that calls itself counts once on each way.
+        """
+        expanded: dict[str, int] = {}
+        stack = [(name, False)]
+        entered: set[str] = set()
+        while stack:
+            one, is_done = stack.pop()
+            function = self._functions.get(one)
+            if function is None:
+                continue
+            if is_done:
+                called = function.called()
+                expanded[one] = len(function.function_def.node_def) + sum(
+                    expanded.get(callee, 0) for callee in called if callee in self._functions
+                )
+            elif one not in entered:
+                entered.add(one)
+                stack.append((one, True))
+                stack += [(callee, False) for callee in set(function.called())]
+        once = sum(len(self._functions[one].function_def.node_def) for one in entered)
+        return once, expanded.get(name, 0)
 
     def to_proto(self) -> graph_pb2.FunctionDefLibrary:
         """The library as a message."""

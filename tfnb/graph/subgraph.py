@@ -23,6 +23,7 @@ from tfnb.graph.tensor_id import parse_tensor_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from tfnb.core.dtypes import DType
 
@@ -64,6 +65,7 @@ def rewrite_graph_for_execution(
     connections: Sequence[tuple[str, str]] = (),
     feed_devices: Sequence[str] = (),
     fetch_devices: Sequence[str] = (),
+    stand_ins: AbstractSet[str] = frozenset(),
 ) -> RewrittenGraph:
     """Builds the graph that computes ``fetches`` and runs ``targets`` from ``feeds``.
 
@@ -77,6 +79,8 @@ def rewrite_graph_for_execution(
       connections: pairs (from, to): consumers of tensor ``to`` get tensor ``from`` instead.
       feed_devices: for each feed the device where it arrives, "" for ``device``; may be left out.
       fetch_devices: likewise for fetches.
+      stand_ins: nodes that only pass on, under the name of a node that was taken apart; its
+        consumers take what they pass on directly, so a feed of their outputs goes there too.
 
     Raises:
       InvalidArgumentError: nothing is asked for; a tensor is fed twice, or fed and fetched; an
@@ -89,7 +93,7 @@ def rewrite_graph_for_execution(
     if isinstance(device, str):
         device = ClientDevice(device)
     _check_endpoints([*feeds, *(to for _, to in connections)], fetches)
-    rewrite = _Rewrite(full_graph, feeds, connections)
+    rewrite = _Rewrite(full_graph, feeds, connections, stand_ins)
     fetched = [_fetched_tensor(full_graph, name) for name in fetches]
     wanted = [node for node, _ in fetched] + _target_nodes(full_graph, targets)
     rewrite.walk_back_from(wanted)
@@ -128,7 +132,11 @@ class _Rewrite:
     )
 
     def __init__(
-        self, full_graph: Graph, feeds: Sequence[str], connections: Sequence[tuple[str, str]]
+        self,
+        full_graph: Graph,
+        feeds: Sequence[str],
+        connections: Sequence[tuple[str, str]],
+        stand_ins: AbstractSet[str],
     ) -> None:
         self.feeds = feeds
         self.graph = full_graph.empty_like()
@@ -142,7 +150,11 @@ class _Rewrite:
         # Position of a connection among all fed tensors -> the tensor it takes from.
         self.connections: dict[int, type_of_tensor] = {}
         for name in feeds:
-            self._feed(_fed_tensor(full_graph, name), name)
+            node, index = _fed_tensor(full_graph, name)
+            if node.name in stand_ins:
+                edge = node.input_edge(index)
+                node, index = edge.src, edge.src_output
+            self._feed((node, index), name)
         for source, to in connections:
             tensor = _connection_source(full_graph, source)
             node, index = _fed_tensor(full_graph, to)

@@ -1,9 +1,9 @@
 """Ops that call functions of the graph's library: calls, branches and loops in one node.
 
-The kernels run a function's body in the calling thread, as a step inside the caller's step.
-Functions come as ``NameAttrList`` attributes; arguments and results are flat lists. Each
-iteration of a loop runs alone, so ``parallel_iterations`` has no effect here; loops whose
-iterations overlap are built of Enter, Exit and NextIteration (``control_flow.py``).
+The kernels are generators that yield one call after the other; the runtime decides how a call is
+run.  Functions come as ``NameAttrList`` attributes; arguments and results are flat lists.  Each
+iteration of a loop runs alone, so ``parallel_iterations`` has no effect here; it has where the
+runtime takes the loop apart (``_lower_using_switch_merge``).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.op_kernel import FunctionCall
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
@@ -21,7 +22,7 @@ from tfnb.core.shape_inference import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from tfnb.core.attr_value import NameAttrList
     from tfnb.core.op_kernel import OpKernelContext
@@ -72,8 +73,13 @@ def _scalar_result(c: InferenceContext) -> TensorShape:
 # -------------------------------------------------------------------------------- calling functions
 
 
-def _call(ctx: OpKernelContext, function: NameAttrList, args: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(ctx.function_library.call(ctx, function.name, function.attrs, args))
+if TYPE_CHECKING:
+    Calls = Generator[FunctionCall, list[Any], tuple[Any, ...]]
+
+
+def _call(function: NameAttrList, args: Sequence[Any]) -> Calls:
+    results = yield FunctionCall(function.name, function.attrs, args)
+    return tuple(results)
 
 
 def _as_bool(value: Any) -> bool:
@@ -104,7 +110,7 @@ def _check_not_cancelled(ctx: OpKernelContext) -> None:
 )
 def partitioned_call(ctx: OpKernelContext, args: list[Any], *, f: NameAttrList) -> Any:
     """The results of f(args); its body may spread over devices."""
-    return _call(ctx, f, args)
+    return (yield from _call(f, args))
 
 
 @register_op(
@@ -121,7 +127,7 @@ def partitioned_call(ctx: OpKernelContext, args: list[Any], *, f: NameAttrList) 
 )
 def stateful_partitioned_call(ctx: OpKernelContext, args: list[Any], *, f: NameAttrList) -> Any:
     """The results of f(args), where f has effects."""
-    return _call(ctx, f, args)
+    return (yield from _call(f, args))
 
 
 # ----------------------------------------------------------------------------------------- branches
@@ -149,7 +155,7 @@ def if_(
     else_branch: NameAttrList,
 ) -> Any:
     """then_branch(input) where cond holds, else else_branch(input)."""
-    return _call(ctx, then_branch if _as_bool(cond) else else_branch, input)
+    return (yield from _call(then_branch if _as_bool(cond) else else_branch, input))
 
 
 @register_op(
@@ -173,7 +179,7 @@ def stateless_if(
     else_branch: NameAttrList,
 ) -> Any:
     """then_branch(input) where cond holds, else else_branch(input); neither has effects."""
-    return _call(ctx, then_branch if _as_bool(cond) else else_branch, input)
+    return (yield from _call(then_branch if _as_bool(cond) else else_branch, input))
 
 
 @register_op(
@@ -197,7 +203,7 @@ def _if(
     else_branch: NameAttrList,
 ) -> Any:
     """The If of old graphs."""
-    return _call(ctx, then_branch if _as_bool(cond) else else_branch, input)
+    return (yield from _call(then_branch if _as_bool(cond) else else_branch, input))
 
 
 def _chosen(branches: list[NameAttrList], index: Any) -> NameAttrList:
@@ -223,7 +229,7 @@ def case(
     ctx: OpKernelContext, branch_index: Any, input: list[Any], *, branches: list[NameAttrList]
 ) -> Any:
     """branches[branch_index](input); the last branch where the index is out of range."""
-    return _call(ctx, _chosen(branches, branch_index), input)
+    return (yield from _call(_chosen(branches, branch_index), input))
 
 
 @register_op(
@@ -240,7 +246,7 @@ def stateless_case(
     ctx: OpKernelContext, branch_index: Any, input: list[Any], *, branches: list[NameAttrList]
 ) -> Any:
     """branches[branch_index](input), where no branch has effects."""
-    return _call(ctx, _chosen(branches, branch_index), input)
+    return (yield from _call(_chosen(branches, branch_index), input))
 
 
 def _choice_gradient(op: Any, *grads: Any) -> Any:
@@ -256,11 +262,11 @@ for _choice in (if_, stateless_if, case, stateless_case):
 # -------------------------------------------------------------------------------------------- loops
 
 
-def _loop(ctx: OpKernelContext, values: list[Any], cond: NameAttrList, body: NameAttrList) -> Any:
+def _loop(ctx: OpKernelContext, values: list[Any], cond: NameAttrList, body: NameAttrList) -> Calls:
     state: Sequence[Any] = values
     while True:
         _check_not_cancelled(ctx)
-        answer = _call(ctx, cond, state)
+        answer = yield from _call(cond, state)
         if len(answer) != 1:
             raise errors.invalid_argument(
                 "Expected a single scalar return value from WhileOp cond got "
@@ -268,7 +274,7 @@ def _loop(ctx: OpKernelContext, values: list[Any], cond: NameAttrList, body: Nam
             )
         if not _as_bool(answer[0]):
             return tuple(state)
-        after = _call(ctx, body, state)
+        after = yield from _call(body, state)
         if len(after) != len(state):
             raise errors.invalid_argument(
                 f"While loop body returned {len(after)} arguments. Expected: {len(state)}"
@@ -291,7 +297,7 @@ def while_(
     ctx: OpKernelContext, input: list[Any], *, cond: NameAttrList, body: NameAttrList
 ) -> Any:
     """State = body(state), for as long as cond(state) holds."""
-    return _loop(ctx, input, cond, body)
+    return (yield from _loop(ctx, input, cond, body))
 
 
 @register_op(
@@ -308,7 +314,7 @@ def stateless_while(
     ctx: OpKernelContext, input: list[Any], *, cond: NameAttrList, body: NameAttrList
 ) -> Any:
     """State = body(state), for as long as cond(state) holds; neither has effects."""
-    return _loop(ctx, input, cond, body)
+    return (yield from _loop(ctx, input, cond, body))
 
 
 def _while_gradient(op: Any, *grads: Any) -> Any:
@@ -334,7 +340,7 @@ def _while(
     ctx: OpKernelContext, input: list[Any], *, cond: NameAttrList, body: NameAttrList
 ) -> Any:
     """The While of old graphs."""
-    return _loop(ctx, input, cond, body)
+    return (yield from _loop(ctx, input, cond, body))
 
 
 @register_op(
@@ -364,7 +370,7 @@ def for_(
     state: Sequence[Any] = input
     for number in range(first, last, step):
         _check_not_cancelled(ctx)
-        after = _call(ctx, body, [np.int32(number), *state])
+        after = yield from _call(body, [np.int32(number), *state])
         if len(after) != len(state):
             raise errors.invalid_argument(
                 f"For loop body returned {len(after)} arguments. Expected: {len(state)}"
@@ -424,4 +430,4 @@ def symbolic_gradient(ctx: OpKernelContext, input: list[Any], *, f: NameAttrList
     """The gradients of a function's arguments, given those and the gradients of its results."""
     from tfnb.ops.symbolic_gradient import compute  # needs all that builds graphs
 
-    return compute(ctx, input, f)
+    return (yield from compute(ctx, input, f))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.attr_value import decode_attr
+from tfnb.core.op_kernel import FunctionCall
 from tfnb.framework.graph import Graph
 from tfnb.framework.importer import import_graph_def
 from tfnb.ops.default_gradient import zeros_of
@@ -18,7 +19,7 @@ from tfnb.ops.function_ops import _arg, _retval
 from tfnb.ops.gradients import gradients
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from tfnb.core.attr_value import NameAttrList
     from tfnb.core.op_kernel import OpKernelContext
@@ -26,19 +27,23 @@ if TYPE_CHECKING:
     from tfnb.proto import graph_pb2
 
 
-def compute(ctx: OpKernelContext, inputs: Sequence[Any], f: NameAttrList) -> tuple[Any, ...]:
+def compute(
+    ctx: OpKernelContext, inputs: Sequence[Any], f: NameAttrList
+) -> Generator[FunctionCall, list[Any], tuple[Any, ...]]:
     """Runs the gradient of function ``f``; the kernel of SymbolicGradient."""
     library = ctx.function_library
     declared = library.gradient_function(f.name)
     if declared:
-        return tuple(library.call(ctx, declared, f.attrs, inputs))
+        results = yield FunctionCall(declared, f.attrs, inputs)
+        return tuple(results)
     attrs = sorted((name, repr(value)) for name, value in f.attrs.items())
-    name = f"SymbolicGradient({f.name}, {attrs})"
-    return tuple(
-        library.call_graph(
-            ctx, name, lambda: gradient_graph(_body_to_differentiate(library, f)), inputs
-        )
+    results = yield FunctionCall(
+        f"SymbolicGradient({f.name}, {attrs})",
+        f.attrs,
+        inputs,
+        lambda: gradient_graph(_body_to_differentiate(library, f)),
     )
+    return tuple(results)
 
 
 def _body_to_differentiate(library: Any, f: NameAttrList) -> graph_pb2.GraphDef:

@@ -1,0 +1,275 @@
+"""A function call while it runs: at once, or along with the step of whoever called.
+
+A body in which nothing can wait is run at once, inside the kernel of the calling node
+(:func:`call_now`).  Any other *joins*: its executors answer into the caller's inbox and the thread
+that drives the caller's step drives them too, so that a body that waits holds nothing up.
+
+State of a :class:`PendingCall`: ``executors`` and ``run_state`` of the call; ``done`` takes its
+results.  The call is over when no executor has a node to run and no kernel of it waits.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+from tfnb.common_runtime.executor import ExecutorState, drive
+from tfnb.common_runtime.lowering.emit import run_acyclic
+from tfnb.common_runtime.run_state import CallFrame, RunState, new_step_id
+from tfnb.common_runtime.step_stats_collector import OutputRecorder
+from tfnb.common_runtime.waiting import absent_value
+from tfnb.core import errors
+from tfnb.core.op_kernel import StepContext
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from tfnb.common_runtime.function_library_runtime import InstantiatedFunction
+    from tfnb.core.op_kernel import FunctionCall, OpKernelContext, type_of_done
+
+MAX_DEPTH = 64
+"""How deep functions may call each other; a deeper call is taken for an endless recursion."""
+
+
+class PendingCall:
+    """A call that has joined its caller's step."""
+
+    __slots__ = ("_done", "_is_over", "ctx", "executors", "function", "run_state")
+
+    def __init__(
+        self,
+        function: InstantiatedFunction,
+        ctx: OpKernelContext,
+        args: Sequence[Any],
+        done: type_of_done,
+    ) -> None:
+        """Begins the call; ``done`` gets the results, in the thread that drives the step.
+
+        Raises:
+          InvalidArgumentError: the number of arguments is wrong, or calls go too deep.
+        """
+        caller = _caller(function, ctx, args)
+        self.function = function
+        self.ctx = ctx
+        self._done = done
+        self._is_over = False
+        # What is sent outside may be for the body, unless the body has such names of its own.
+        shared = caller.rendezvous if function.shares_rendezvous else None
+        frame = CallFrame(args, function.num_retvals)
+        self.run_state = caller.nested(frame, self, shared)
+        step = _begin(function, ctx, self.run_state, frame)
+        self.executors = [
+            ExecutorState(state, self.run_state, step, index)
+            for index, state in enumerate(function.states(caller.pool))
+        ]
+        self.run_state.executors = self.executors
+        caller.inbox.extend((executor, None, None) for executor in self.executors)
+
+    def __repr__(self) -> str:
+        return f"function '{self.function.name}' called by '{self.ctx.node_name}'"
+
+    def finish_async(self, executor: ExecutorState, tagged: Any, outputs: Any) -> None:
+        """Goes on after an asynchronous kernel of the body has answered.
+
+        Raises:
+          OpError: the kernel failed.
+        """
+        try:
+            executor.finish_async(tagged, outputs)
+        except Exception as error:
+            self._explain(error)
+            raise
+
+    def go_on(self, executor: ExecutorState) -> None:
+        """Runs the nodes of an executor that are ready, and ends the call if that was all.
+
+        Raises:
+          OpError: a kernel failed.
+        """
+        try:
+            if executor.ready:
+                executor.process()
+        except Exception as error:
+            self._explain(error)
+            raise
+        if self._is_over or self.run_state.num_waiting:
+            return
+        if any(other.ready for other in self.executors):
+            return
+        self._is_over = True
+        frame = self.run_state.call_frame
+        assert frame is not None
+        _end(self.function, self.ctx, self.run_state)
+        for executor in self.executors:
+            executor.immutable.is_checked |= self.run_state.record_outputs is None
+        self._done(_absent_result(self.function, frame, self.executors) or frame.retvals)
+
+    def _explain(self, error: BaseException) -> None:
+        call: PendingCall | None = self
+        while call is not None:
+            add_call_note(error, call.function, call.ctx)
+            call = call.ctx.step.run_state.call  # type: ignore[attr-defined]
+
+
+def add_call_note(
+    error: BaseException, function: InstantiatedFunction, ctx: OpKernelContext
+) -> None:
+    """Says in which function an error happened and who called it."""
+    error.add_note(f"in function '{function.name}', called by node '{ctx.node_name}'")
+
+
+def call_now(
+    function: InstantiatedFunction, ctx: OpKernelContext, args: Sequence[Any]
+) -> list[Any]:
+    """Runs a function to its end and returns its results.
+
+    Where something in it waits, so does the calling thread; nothing else of the step goes on.
+
+    Raises:
+      InvalidArgumentError: the number of arguments is wrong, a result is dead, or calls go too
+        deep.
+      OpError: what the body failed with.
+    """
+    caller = _caller(function, ctx, args)
+    frame = CallFrame(args, function.num_retvals)
+    run_state = caller.nested(frame)
+    step = _begin(function, ctx, run_state, frame)
+    states = function.states(run_state.pool)
+    running: list[ExecutorState] = []
+    try:
+        if len(states) == 1 and states[0].schedule is not None:
+            run_acyclic(states[0], run_state, step, 0)
+        else:
+            running = [
+                ExecutorState(state, run_state, step, index) for index, state in enumerate(states)
+            ]
+            drive(run_state, running)
+    except Exception as error:
+        add_call_note(error, function, ctx)
+        raise
+    finally:
+        _end(function, ctx, run_state)
+    absent = _absent_result(function, frame, running)
+    if absent is not None:
+        raise absent
+    return frame.retvals
+
+
+def _caller(function: InstantiatedFunction, ctx: OpKernelContext, args: Sequence[Any]) -> RunState:
+    if len(args) != function.num_args:
+        raise errors.invalid_argument(
+            f"Function '{function.name}' takes {function.num_args} arguments, not {len(args)}."
+        )
+    caller: RunState = ctx.step.run_state  # type: ignore[assignment]
+    if caller.depth >= MAX_DEPTH:
+        raise errors.invalid_argument(
+            f"Function '{function.name}' was called {MAX_DEPTH} calls deep; recursive functions "
+            "are not supported beyond that."
+        )
+    return caller
+
+
+def _begin(
+    function: InstantiatedFunction, ctx: OpKernelContext, run_state: RunState, frame: CallFrame
+) -> StepContext:
+    step = ctx.step
+    hooks = run_state.hooks
+    if hooks.call_started is not None:
+        caller: RunState = step.run_state  # type: ignore[assignment]
+        run_state.step_id, run_state.items = new_step_id(), function.items
+        if isinstance(caller.record_outputs, OutputRecorder):
+            devices = [item.executor.device.name for item in function.items]
+            run_state.record_outputs = caller.record_outputs.inside(run_state.step_id, devices)
+        hooks.call_started(
+            run_state.step_id,
+            function.signature_id,
+            caller.step_id,
+            *_position(caller, ctx),
+            perf_counter_ns(),
+        )
+    return StepContext(
+        step.step_id,
+        run_state,
+        step.function_library,
+        step.session_state,
+        step.session_handle,
+        frame,
+        step.run_options,
+        step.session_metadata,
+        step.emit,
+    )
+
+
+def _position(caller: RunState, ctx: OpKernelContext) -> tuple[int, int]:
+    """The partition and the number of the calling node; -1 where it is not known."""
+    for partition, item in enumerate(caller.items):
+        if item.executor.device is ctx.device:
+            return partition, item.executor.find_id(ctx.node_name)
+    return -1, -1
+
+
+def _end(function: InstantiatedFunction, ctx: OpKernelContext, run_state: RunState) -> None:
+    caller: RunState = ctx.step.run_state  # type: ignore[assignment]
+    caller.leave(run_state)
+    if run_state.hooks.call_done is not None:
+        run_state.hooks.call_done(run_state.step_id, perf_counter_ns())
+
+
+def _absent_result(
+    function: InstantiatedFunction, frame: CallFrame, executors: Sequence[ExecutorState]
+) -> errors.OpError | None:
+    for position, value in enumerate(frame.retvals):
+        if value is None:
+            what = f"result {position} of function '{function.name}'"
+            return absent_value(executors, position, what)
+    return None
+
+
+def converse_now(
+    ctx: OpKernelContext,
+    calls: Generator[FunctionCall, list[Any], Any],
+    find: Callable[[OpKernelContext, FunctionCall], InstantiatedFunction],
+) -> Any:
+    """Makes the calls that a kernel yields, one after the other, at once; returns its outputs."""
+    try:
+        call = next(calls)
+        while True:
+            call = calls.send(call_now(find(ctx, call), ctx, call.args))
+    except StopIteration as end:
+        return end.value
+
+
+class Conversation:
+    """The calls of a kernel that yields them, where one may wait; ``done`` gets the outputs."""
+
+    __slots__ = ("_calls", "_ctx", "_done", "_find")
+
+    def __init__(
+        self,
+        ctx: OpKernelContext,
+        calls: Generator[FunctionCall, list[Any], Any],
+        find: Callable[[OpKernelContext, FunctionCall], InstantiatedFunction],
+        done: type_of_done,
+    ) -> None:
+        self._ctx = ctx
+        self._calls = calls
+        self._find = find
+        self._done = done
+
+    def go_on(self, results: Any = None) -> None:
+        """Sends the results of the last call, if there was one, and makes the next."""
+        ctx, calls = self._ctx, self._calls
+        try:
+            while True:
+                if isinstance(results, BaseException):
+                    raise results
+                call = calls.send(results)
+                function = self._find(ctx, call)
+                if not function.is_immediate:
+                    PendingCall(function, ctx, call.args, self.go_on)
+                    return
+                results = call_now(function, ctx, call.args)
+        except StopIteration as end:
+            self._done(end.value)
+        except Exception as error:
+            self._done(error)

@@ -1,0 +1,337 @@
+"""The pass that takes functional nodes apart before placement.
+
+* ``If``, ``Case`` and ``While`` (and their stateless kin) with the attribute
+  ``_lower_using_switch_merge`` become Switch and Merge, or a frame.
+* Calls are replaced by the function's body: those that such a lowering made always, others where
+  inlining is on: :func:`inlines_calls`.
+
+New nodes come after all others, so nested ones are taken apart in turn.  A function is never
+inlined into itself.  What cannot be taken apart stays and runs as one node.  Corresponds to
+TensorFlow's ``lower_functional_ops.cc``; in TensorFlow the inlining of a default session is done by
+Grappler's function optimizer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.common_runtime import inline_function, lower_while_op
+from tfnb.common_runtime.lower_branch_op import (
+    MULTI_DEVICE,
+    rewrite_case_node,
+    rewrite_if_node,
+)
+from tfnb.common_runtime.optimization_registry import (
+    REGISTRY,
+    Grouping,
+    OptimizationPassOptions,
+)
+from tfnb.core import errors
+from tfnb.graph.function_body import instantiate
+from tfnb.graph.graph import SINK_ID
+from tfnb.proto import config_pb2, rewriter_config_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tfnb.graph.function_body import FunctionBody
+    from tfnb.graph.graph import Graph, Node
+
+_IF = frozenset(["If", "StatelessIf"])
+_CASE = frozenset(["Case", "StatelessCase"])
+_WHILE = frozenset(["While", "StatelessWhile"])
+_CONTROL_FLOW = _IF | _CASE | _WHILE
+_PARTITIONED = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
+
+PHASE = 10
+
+# Functions that call functions several times each, level upon level, must not fill the memory: a
+# call is inlined if it grows to this many nodes, or to so many times the nodes of all it calls.
+MAX_EXPANDED_NODES = 2_000
+MAX_EXPANSION = 20
+
+
+def inlines_calls(config: config_pb2.ConfigProto) -> bool:
+    """Whether all calls are to be inlined: on by default, off at level L0.
+
+    ``do_function_inlining`` turns it on at any level, ``disable_meta_optimizer`` or
+    ``function_optimization: OFF`` turn off what level L1 brings.
+    """
+    switches = config.graph_options.optimizer_options
+    if switches.do_function_inlining:
+        return True
+    rewriter = config.graph_options.rewrite_options
+    return (
+        switches.opt_level >= config_pb2.OptimizerOptions.L1
+        and not rewriter.disable_meta_optimizer
+        and rewriter.function_optimization != rewriter_config_pb2.RewriterConfig.OFF
+    )
+
+
+def lowers_control_flow(config: config_pb2.ConfigProto) -> bool:
+    """Whether If, Case and While that ask for it are taken apart."""
+    experimental = config.experimental
+    return not (
+        experimental.disable_functional_ops_lowering
+        or experimental.executor_type == "SINGLE_THREADED_EXECUTOR"
+    )
+
+
+class LowerFunctionalOps:
+    """The pass for graphs that are not placed yet: those of ``place_pruned_graph``.
+
+    The whole graph of a session is taken apart before a signature is cut out of it
+    (:func:`lower_new_nodes`).
+    """
+
+    name = "lower_functional_ops"
+
+    def run(self, options: OptimizationPassOptions) -> list[str]:
+        """Takes functional nodes apart that have no device; one line for each."""
+        graph = options.graph
+        if graph is None or all(node.assigned_device for node in graph.op_nodes()):
+            return []
+        return list(lower_new_nodes(graph, options.config, 0))
+
+
+def lower_new_nodes(graph: Graph, config: config_pb2.ConfigProto, first_id: int) -> tuple[str, ...]:
+    """Takes apart what a session's configuration says, among the nodes from ``first_id`` on."""
+    if graph.library is None or not len(graph.library):
+        return ()
+    actions = lower_functional_ops(
+        graph,
+        first_id=first_id,
+        inline_calls=inlines_calls(config),
+        lower_control_flow=lowers_control_flow(config),
+    )
+    return tuple(actions)
+
+
+def lower_functional_ops(
+    graph: Graph,
+    *,
+    first_id: int = 0,
+    inline_calls: bool = True,
+    lower_control_flow: bool = True,
+    inside: Sequence[str] = (),
+) -> list[str]:
+    """Takes apart the functional nodes of a graph with ids from ``first_id`` on.
+
+    Args:
+      graph: is changed.
+      first_id: older nodes were seen before.
+      inline_calls: whether to inline calls that nobody made for an If or While.
+      lower_control_flow: whether to lower If, Case and While.
+      inside: functions that the graph is a body of; they are not inlined again.
+
+    Returns:
+      What was done, a line for each node.
+    """
+    return _Lowering(graph, inline_calls, lower_control_flow, inside).run(
+        max(first_id, SINK_ID + 1)
+    )
+
+
+class _Lowering:
+    """One run; ``lineage`` holds for each node from a body the functions it came out of."""
+
+    def __init__(
+        self, graph: Graph, inline_calls: bool, lower_control_flow: bool, inside: Sequence[str]
+    ) -> None:
+        self.graph = graph
+        self.inline_calls = inline_calls
+        self.lower_control_flow = lower_control_flow
+        self.inside = frozenset(inside)
+        self.lineage: dict[Node, frozenset[str]] = {}
+        self.bodies: dict[tuple[str, str], FunctionBody] = {}
+        self.too_large: dict[str, str] = {}
+        self.actions: list[str] = []
+        # The graph of a function or a signature takes its results out by nodes of its own.
+        self.keep_fetchable = not any(node.is_arg or node.is_retval for node in graph.op_nodes())
+
+    def run(self, first_id: int) -> list[str]:
+        """Looks at every node, those that it makes included."""
+        graph = self.graph
+        last = first_id
+        while last < graph.num_node_ids:
+            node = graph.nodes[last]
+            last += 1
+            if node is not None and not node.assigned_device:
+                self._look(node)
+        if self.actions:
+            graph.fixup_source_and_sink_edges(first_id)
+        return self.actions
+
+    def _look(self, node: Node) -> None:
+        op = node.op
+        if op in _CONTROL_FLOW:
+            if self.lower_control_flow and node.attrs.get("_lower_using_switch_merge"):
+                self._lower(node)
+        elif op in _PARTITIONED:
+            if self._wants_inlining(node):
+                function = node.attrs["f"]
+                self._inline(node, function.name, function.attrs, multi_device=True)
+        elif self.graph.library is not None and op in self.graph.library:
+            is_multi_device = bool(node.attrs.get(MULTI_DEVICE))
+            if is_multi_device or self._wants_inlining(node):
+                self._inline(node, op, node.attrs, multi_device=is_multi_device)
+
+    def _wants_inlining(self, node: Node) -> bool:
+        return self.inline_calls or bool(node.attrs.get(MULTI_DEVICE))
+
+    def _lower(self, node: Node) -> None:
+        reason = self._why_not_lowered(node)
+        if reason:
+            self.actions.append(f"'{node.name}' ({node.op}) stays: {reason}")
+            return
+        if node.op in _IF:
+            rewrite, what = rewrite_if_node, "Switch and Merge"
+        elif node.op in _CASE:
+            rewrite, what = rewrite_case_node, "Switch and Merge"
+        else:
+            rewrite, what = lower_while_op.rewrite_while_node, "a frame"
+        calls = rewrite(self.graph, node, keep_fetchable=self.keep_fetchable)
+        family = self.lineage.pop(node, None)
+        if family:
+            self.lineage.update(dict.fromkeys(calls, family))
+        self.actions.append(f"'{node.name}' ({node.op}) became {what}")
+
+    def _why_not_lowered(self, node: Node) -> str:
+        library = self.graph.library
+        assert library is not None
+        attrs = node.attrs
+        if node.op in _IF:
+            functions = [attrs["then_branch"], attrs["else_branch"]]
+            expected: list[Any] = [(node.input_types[1:], node.output_types)] * 2
+        elif node.op in _CASE:
+            functions = attrs["branches"]
+            expected = [(node.input_types[1:], node.output_types)] * len(functions)
+        else:
+            functions = [attrs["cond"], attrs["body"]]
+            expected = [(node.input_types, None), (node.input_types, node.output_types)]
+            reason = lower_while_op.why_not(node)
+            if reason:
+                return reason
+        for function, (inputs, outputs) in zip(functions, expected, strict=True):
+            definition = library.find(function.name)
+            if definition is None:
+                return f"there is no function '{function.name}'"
+            try:
+                given = definition.op_def.input_types(function.attrs)
+                results = definition.op_def.output_types(function.attrs)
+            except (KeyError, errors.OpError):
+                return f"attributes of function '{function.name}' are missing"
+            if _base(given) != _base(inputs) or (
+                _base(results) != _base(outputs) if outputs is not None else len(results) != 1
+            ):
+                return f"the types of function '{function.name}' are others"
+        return ""
+
+    def _inline(
+        self, node: Node, name: str, attrs: Mapping[str, Any], *, multi_device: bool
+    ) -> None:
+        family = self.lineage.get(node, self.inside)
+        reason = "it calls itself" if name in family else self._why_too_large(name)
+        body = None
+        if not reason:
+            try:
+                body = self._body(name, attrs)
+            except errors.OpError as error:
+                # Whoever runs the call hears of it; if nobody does, nobody minds.
+                reason = error.message
+            else:
+                reason = inline_function.why_not(node, body)
+        if body is None or reason:
+            self.actions.append(f"the call '{node.name}' of '{name}' stays: {reason}")
+            return
+        copies = inline_function.inline_function_body(
+            self.graph,
+            node,
+            body,
+            multi_device=multi_device,
+            keep_fetchable=self.keep_fetchable,
+        )
+        self.lineage.pop(node, None)
+        grown = family | {name}
+        self.lineage.update(dict.fromkeys(copies, grown))
+        self.actions.append(f"the call '{node.name}' of '{name}' was inlined: {len(copies)} nodes")
+
+    def _why_too_large(self, name: str) -> str:
+        reason = self.too_large.get(name)
+        if reason is None:
+            library = self.graph.library
+            assert library is not None
+            once, expanded = library.sizes(name)
+            is_too_large = expanded > max(MAX_EXPANDED_NODES, MAX_EXPANSION * once)
+            reason = f"it would grow to {expanded} nodes" if is_too_large else ""
+            self.too_large[name] = reason
+        return reason
+
+    def _body(self, name: str, attrs: Mapping[str, Any]) -> FunctionBody:
+        library = self.graph.library
+        definition = None if library is None else library.find(name)
+        if definition is None:
+            raise errors.not_found(f"Function {name} is not defined.")
+        key = (name, repr(sorted((k, repr(v)) for k, v in attrs.items() if k[0] != "_")))
+        found = self.bodies.get(key)
+        if found is None:
+            found = self.bodies[key] = instantiate(definition, attrs, library)
+        return found
+
+
+def _base(types: Any) -> list[Any]:
+    return [dtype.base_dtype for dtype in types]
+
+
+class RemoveIdentities:
+    """Takes out Identity nodes where calls are inlined.
+
+    Those that inlining made always, all others where ``do_function_inlining`` asks for TensorFlow's
+    whole round of it.
+    """
+
+    name = "remove_identities"
+
+    def run(self, options: OptimizationPassOptions) -> list[str]:
+        """Removes them from a partition."""
+        if options.graph is None or not inlines_calls(options.config):
+            return []
+        switches = options.config.graph_options.optimizer_options
+        return remove_identities(options.graph, only_inlined=not switches.do_function_inlining)
+
+
+def remove_identities(graph: Graph, *, only_inlined: bool) -> list[str]:
+    """Joins the sources and consumers of Identity nodes that only pass a tensor on."""
+    found = [node for node in graph.op_nodes() if node.op == "Identity"]
+    if only_inlined:
+        found = [node for node in found if node.name.startswith("Func/")]
+    count = sum(remove_identity(graph, node) for node in found)
+    return [f"{count} Identity nodes were removed"] if count else []
+
+
+def remove_identity(graph: Graph, node: Node) -> bool:
+    """Takes an Identity out, unless it means more than its input; says whether it did."""
+    if len(node.in_edges) != 1 or node.in_edges[0].is_control:
+        return False
+    if not any(edge.dst.is_op for edge in node.out_edges):
+        return False
+    (edge,) = node.in_edges
+    src, output = edge.src, edge.src_output
+    if src.output_types[output].is_ref_dtype or src.is_recv:
+        return False
+    # Only one output of a Switch lives, but a control edge comes from the whole node.
+    if src.is_switch and any(edge.is_control for edge in node.out_edges if edge.dst.is_op):
+        return False
+    # Nobody need wait for a constant.
+    is_ready = src.is_constant and not any(edge.src.is_op for edge in src.in_edges)
+    for edge in list(node.out_edges):
+        if not edge.is_control:
+            graph.update_edge(src, output, edge.dst, edge.dst_input)
+        elif edge.dst.is_op and not is_ready:
+            graph.add_control_edge(src, edge.dst)
+    graph.remove_node(node)
+    return True
+
+
+REGISTRY.register(Grouping.PRE_PLACEMENT, PHASE, LowerFunctionalOps())
+REGISTRY.register(Grouping.POST_PARTITIONING, 5, RemoveIdentities())

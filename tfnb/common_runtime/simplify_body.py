@@ -1,0 +1,107 @@
+"""Takes out of a function's body what only joins other nodes.
+
+TensorFlow's Grappler does that to the bodies of ``PartitionedCall``, where nobody can fetch a node:
+Identity nodes that pass a tensor on and NoOp nodes between control edges disappear, equal constants
+become one.  The names of arguments and results are those of TensorFlow's component functions.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tfnb.common_runtime.constant_folding import node_key
+from tfnb.common_runtime.lower_functional_ops import remove_identity
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from tfnb.graph.graph import Graph, Node
+
+
+def simplify_body(graph: Graph, lasting: Collection[str] = ()) -> Graph:
+    """The same body with fewer nodes, and with results named as in TensorFlow.
+
+    Args:
+      graph: the body on one device; is used up.
+      lasting: nodes that run although nothing waits for them.
+    """
+    for node in list(graph.op_nodes()):
+        if node.op == "Identity":
+            _drop_needless_waits(graph, node)
+    for node in list(graph.op_nodes()):
+        if node.op == "NoOp" and node.name not in lasting:
+            _bypass(graph, node)
+    for node in list(graph.op_nodes()):
+        if node.op == "Identity":
+            _drop_needless_waits(graph, node)
+            remove_identity(graph, node)
+    _join_constants(graph)
+    return _with_names_of_results(graph)
+
+
+def _drop_needless_waits(graph: Graph, node: Node) -> None:
+    """Removes control edges into a node from nodes that its tensor comes after anyway."""
+    waits = [edge for edge in node.in_edges if edge.is_control and edge.src.is_op]
+    if not waits:
+        return
+    stack = [edge.src for edge in node.in_edges if not edge.is_control]
+    before = set(stack)
+    while stack:
+        for edge in stack.pop().in_edges:
+            # Past a Merge not everything has run, past a back edge nothing has yet.
+            if edge.src not in before and not edge.dst.is_merge:
+                before.add(edge.src)
+                stack.append(edge.src)
+    for edge in waits:
+        if edge.src in before:
+            graph.remove_edge(edge)
+
+
+def _bypass(graph: Graph, node: Node) -> None:
+    """Lets whoever waits for a NoOp wait for what it waits for, where that is not more edges."""
+    before = [edge.src for edge in node.in_edges if edge.src.is_op]
+    after = [edge.dst for edge in node.out_edges if edge.dst.is_op]
+    if len(before) * len(after) > len(before) + len(after):
+        return
+    for src in before:
+        for dst in after:
+            graph.add_control_edge(src, dst)
+    graph.remove_node(node)
+
+
+def _join_constants(graph: Graph) -> None:
+    """Of equal constants that wait for nothing, the last stays."""
+    last: dict[object, Node] = {}
+    for node in reversed(list(graph.op_nodes())):
+        if not node.is_constant or any(edge.src.is_op for edge in node.in_edges):
+            continue
+        key = node_key(node)
+        if key is None:
+            continue
+        kept = last.setdefault(key, node)
+        if kept is node:
+            continue
+        for edge in list(node.out_edges):
+            if not edge.is_control:
+                graph.update_edge(kept, 0, edge.dst, edge.dst_input)
+            elif edge.dst.is_op:
+                graph.add_control_edge(kept, edge.dst)
+        graph.remove_node(node)
+
+
+def _with_names_of_results(graph: Graph) -> Graph:
+    """A copy whose ``_Retval`` nodes have the names of TensorFlow's component functions."""
+    renamed = graph.empty_like()
+    twin = {graph.source: renamed.source, graph.sink: renamed.sink}
+    taken = {node.name for node in graph.op_nodes()}
+    for node in graph.op_nodes():
+        name = node.name
+        if node.is_retval:
+            name = re.sub(r"\W", "_", name).lower() + "_RetVal"
+        twin[node] = renamed.copy_node(node, node.name if name in taken else name)
+    for node in graph.op_nodes():
+        for edge in node.in_edges:
+            renamed.add_edge(twin[edge.src], edge.src_output, twin[node], edge.dst_input)
+    renamed.fixup_source_and_sink_edges()
+    return renamed
