@@ -423,16 +423,20 @@ def end_step(run_state: RunState, error: BaseException) -> None:
         deadline = monotonic() + _GRACE_S
     run_state.abort(error)
     states = run_state.with_joined_calls()
-    unanswered = sum(state.num_waiting for state in states) - len(states) + 1
+    # A call that has joined answers when its kernels have, which nobody will tell it any more.
+    for state in states[1:]:
+        caller: RunState = state.call.ctx.step.run_state  # type: ignore[union-attr]
+        caller.num_waiting -= 1
     for state in states:
         for *_, work in list(state.waiting.values()):
             if work is not None and work.take():
-                unanswered -= 1
-    while unanswered > 0 and monotonic() < deadline:
+                state.num_waiting -= 1
+    while any(state.num_waiting > 0 for state in states) and monotonic() < deadline:
         while run_state.inbox:
-            _, tagged, _ = run_state.inbox.popleft()
-            unanswered -= tagged is not None
-        if unanswered > 0:
+            executor, tagged, _ = run_state.inbox.popleft()
+            if tagged is not None:
+                executor.run_state.num_waiting -= 1
+        if any(state.num_waiting > 0 for state in states):
             run_state.wake.wait(_NAP_S)
             run_state.wake.clear()
     for state in states:
