@@ -131,11 +131,149 @@ def cond_across() -> list[Any]:
         return [tf.cond(p, there, here)]
 
 
+def on(device: int) -> Any:
+    """A device scope."""
+    return tf.device(f"/cpu:{device}")
+
+
+def nested_loops_on_three_devices() -> list[Any]:
+    """Each loop's body on another device than the loop around it."""
+
+    def inner(x: Any) -> Any:
+        def body(i: Any, y: Any) -> Any:
+            with on(2):
+                z = y * x
+            with on(0):
+                return i + 1.0, z + x
+
+        with on(1):
+            start = tf.reduce_sum(x) * 0.0
+            return tf.while_loop(lambda i, y: i < 2.0, body, [start, x])[1]
+
+    def outer(i: Any, x: Any) -> Any:
+        with on(1):
+            y = -x
+        with on(2):
+            return i + 1.0, inner(y) + x
+
+    with on(0):
+        start = tf.reduce_sum(big(0.0))
+        return [tf.while_loop(lambda i, x: i < 2.0, outer, [start, big(1.0)])[1]]
+
+
+def three_loops_deep() -> list[Any]:
+    """A loop in a loop in a loop, only the innermost on another device."""
+
+    def loop(x: Any, depth: int) -> Any:
+        def body(i: Any, y: Any) -> Any:
+            if depth:
+                return i + 1.0, loop(y, depth - 1)
+            with on(1):
+                return i + 1.0, y + y
+
+        start = tf.reduce_sum(x) * 0.0
+        return tf.while_loop(lambda i, y: i < 2.0, body, [start, x])[1]
+
+    with on(0):
+        return [loop(big(1.0), 2)]
+
+
+def two_loops_in_a_row() -> list[Any]:
+    """Two frames side by side; both send to two other devices."""
+    with on(0):
+        x, start = big(1.0), tf.reduce_sum(big(0.0))
+
+    def body(i: Any, y: Any) -> Any:
+        with on(1):
+            a = y + y
+        with on(2):
+            return i + 1.0, -a + y
+
+    def step(x: Any) -> Any:
+        with on(0):
+            return tf.while_loop(lambda i, y: i < 2.0, body, [start, x])[1]
+
+    first = step(x)
+    with on(2):
+        between = -first
+    return [step(between), first]
+
+
+def two_loops_in_a_loop() -> list[Any]:
+    """Two frames inside one, on two devices, sharing what comes from outside."""
+    with on(2):
+        c = big(3.0)
+    with on(0):
+        x, start = big(1.0), tf.reduce_sum(big(0.0))
+
+    def inner(x: Any, device: int) -> Any:
+        def body(i: Any, y: Any) -> Any:
+            with on(device):
+                return i + 1.0, y * c
+
+        with on(0):
+            return tf.while_loop(lambda i, y: i < 2.0, body, [start, x])[1]
+
+    def outer(i: Any, y: Any) -> Any:
+        a, b = inner(y, 1), inner(y, 2)
+        with on(1):
+            return i + 1.0, a + b
+
+    with on(0):
+        return [tf.while_loop(lambda i, y: i < 2.0, outer, [start, x])[1]]
+
+
+def loop_carried_to_three_devices() -> list[Any]:
+    """One tensor of an iteration goes to two other devices, used twice on each."""
+    with on(0):
+        x, start = big(1.0), tf.reduce_sum(big(0.0))
+
+    def body(i: Any, y: Any, z: Any) -> Any:
+        with on(0):
+            s = y + z
+        with on(1):
+            a = s * s + (-s)
+        with on(2), tf.control_dependencies([a]):
+            b = s * s - s
+        with on(0):
+            return i + 1.0, a + b, b
+
+    with on(0):
+        return list(tf.while_loop(lambda i, y, z: i < 3.0, body, [start, x, x])[1:])
+
+
+def cond_in_a_loop() -> list[Any]:
+    """The two sides of a cond on two devices, inside a loop on a third."""
+    with on(0):
+        x, start = big(1.0), tf.reduce_sum(big(0.0))
+
+    def there(y: Any) -> Any:
+        with on(1):
+            return y + y
+
+    def here(y: Any) -> Any:
+        with on(2):
+            return y * y
+
+    def body(i: Any, y: Any) -> Any:
+        with on(1):
+            return i + 1.0, tf.cond(i > 0.0, lambda: there(y), lambda: here(y))
+
+    with on(0):
+        return [tf.while_loop(lambda i, y: i < 3.0, body, [start, x])[1]]
+
+
 BY_HAND: list[Callable[[], list[Any]]] = [
     shared_tensor,
     control_edges,
     reference_across,
     cond_across,
+    nested_loops_on_three_devices,
+    three_loops_deep,
+    two_loops_in_a_row,
+    two_loops_in_a_loop,
+    loop_carried_to_three_devices,
+    cond_in_a_loop,
 ]
 
 

@@ -20,6 +20,12 @@ from tfnb.core import dtypes, errors
 from tfnb.graph.control_loops import add_control_flow, empty_const_attrs, is_control_loop
 from tfnb.graph.graph import CONTROL_SLOT, Edge, Graph, Node
 from tfnb.graph.memory_types import input_on_host, output_on_host
+from tfnb.graph.recv_scheduling import (
+    START_TIME,
+    RecvSchedule,
+    add_recv_triggers,
+    nodes_after_loops,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -39,6 +45,8 @@ def partition(
     devices: Iterable[PartitionDevice],
     name_counter: Iterator[int],
     incarnations: Mapping[str, int] | None = None,
+    *,
+    schedule: RecvSchedule | None = None,
 ) -> dict[str, Graph]:
     """Cuts a placed graph into one graph per device in use.
 
@@ -48,6 +56,7 @@ def partition(
       devices: the session's devices.
       name_counter: numbers for the names of new nodes, ``src/_<number>``.
       incarnations: device name -> incarnation for the rendezvous keys; 1 within one process.
+      schedule: when nodes start; Recvs then wait for their time.
 
     Returns:
       Device name -> graph, in the order in which devices first occur.  The only partition of a
@@ -55,7 +64,8 @@ def partition(
 
     Raises:
       InvalidArgumentError: a node is on a device that is not among ``devices``, an input is
-        missing, frames do not fit together, or a loop across devices has no LoopCond.
+        missing, frames do not fit together, a loop across devices has no LoopCond, or the schedule
+        does not fit the graph.
     """
     by_name = {device.name: device for device in devices}
     used = dict.fromkeys(node.assigned_device for node in graph.op_nodes())
@@ -65,12 +75,17 @@ def partition(
                 f"Creating a partition for {name or 'no device'} which doesn't exist in the list "
                 f"of available devices. Available devices: {','.join(by_name)}"
             )
+    if schedule is not None:
+        schedule.check(graph)
     if len(used) > 1:
         add_control_flow(graph, name_counter)
-    elif all(by_name[name].device_type == "CPU" for name in used):
+    elif schedule is None and all(by_name[name].device_type == "CPU" for name in used):
         _check_inputs(graph)
         return dict.fromkeys(used, graph)
-    partitions = _Partitioner(graph, by_name, name_counter, incarnations or {}).run()
+    partitioner = _Partitioner(graph, by_name, name_counter, incarnations or {})
+    partitions = partitioner.run()
+    if schedule is not None:
+        partitioner.apply(schedule)
     for part in partitions.values():
         part.fixup_source_and_sink_edges()
         if part.library is not None:
@@ -95,10 +110,20 @@ class _Partitioner:
     """One cut.
 
     State: ``parts`` by device name; ``twin`` maps a node to its copy; ``received`` maps (source
-    node, output, destination device, on host) to the node that has the tensor there.
+    node, output, destination device, on host) to the node that has the tensor there; ``made``
+    has the nodes that the cut added, each with the node whose time it shares.
     """
 
-    __slots__ = ("by_name", "graph", "incarnations", "name_counter", "parts", "received", "twin")
+    __slots__ = (
+        "by_name",
+        "graph",
+        "incarnations",
+        "made",
+        "name_counter",
+        "parts",
+        "received",
+        "twin",
+    )
 
     def __init__(
         self,
@@ -114,6 +139,7 @@ class _Partitioner:
         self.parts: dict[str, Graph] = {}
         self.twin: dict[Node, Node] = {}
         self.received: dict[tuple[Node, int, str, bool], Node] = {}
+        self.made: list[tuple[Node, Node]] = []
 
     def run(self) -> dict[str, Graph]:
         """Copies the nodes, then cuts or copies the edges of each."""
@@ -125,6 +151,27 @@ class _Partitioner:
         for node in list(self.graph.op_nodes()):
             self._connect(node)
         return self.parts
+
+    def apply(self, schedule: RecvSchedule) -> None:
+        """Gives the nodes their start times, and lets Recvs wait for theirs."""
+        # What a loop across devices was given has no time; none of it is waited for.
+        given = schedule.start_times
+        times = {twin: given.get(node, 0) for node, twin in self.twin.items()}
+        for made, like in self.made:
+            times[made] = min(times.get(made, times[like]), times[like])
+        cut = [node for node, _ in self.made]
+        after_loops = nodes_after_loops(self.graph)
+        may_precede = {
+            twin for node, twin in self.twin.items() if node in given and node not in after_loops
+        }
+        if schedule.need_to_record_start_times:
+            cut += self.twin.values()
+        for node in dict.fromkeys(cut):
+            node.set_attr(START_TIME, times[node])
+        if schedule.scheduling_for_recvs:
+            for part in self.parts.values():
+                part.fixup_source_and_sink_edges()
+                add_recv_triggers(part, times, may_precede, self.name_counter)
 
     def _new_name(self, prefix: str) -> str:
         return f"{prefix}/_{next(self.name_counter)}"
@@ -172,6 +219,10 @@ class _Partitioner:
                     ref_recvs.append(recv)
                 else:
                     self.received[key] = arrived
+            # A Recv is wanted when the first of its consumers starts.
+            self.made.append((arrived, copy))
+            if is_control and arrived.is_identity:
+                self.made.append((arrived.input_node(0), copy))
             if not is_ref:
                 ready_before.append(arrived)
             if is_control:
@@ -244,6 +295,7 @@ class _Partitioner:
             original_names=(src.name,),
         )
         src_part.add_edge(send_from, output, send, 0)
+        self.made.append((send, self.twin[src]))
         recv = dst_part.add_node(
             self._new_name(src.name),
             "_HostRecv" if to_host else "_Recv",
@@ -272,4 +324,5 @@ class _Partitioner:
             assigned_device=src.assigned_device,
         )
         part.add_control_edge(self.twin[src], dummy)
+        self.made.append((dummy, self.twin[src]))
         return dummy

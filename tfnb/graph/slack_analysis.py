@@ -1,0 +1,83 @@
+"""When nodes could start: as soon and as late as possible.
+
+Times are in microseconds from the start of a step, estimated from a cost model; a tensor that
+changes devices takes :data:`COPY_TIME_US` more.  What a loop carries into its next iteration is
+left out, and a Merge is taken to wait for all that it could get.  Corresponds to TensorFlow's
+``SlackAnalysis`` in ``distributed_runtime/scheduler.cc``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfnb.graph.algorithm import is_not_back_edge, reverse_post_order
+from tfnb.graph.cost_model import MIN_TIME_ESTIMATE_US
+
+if TYPE_CHECKING:
+    from tfnb.graph.cost_model import CostModel
+    from tfnb.graph.graph import Edge, Graph, Node
+
+# What a copy between devices is taken to cost.
+COPY_TIME_US = 10
+
+
+class SlackAnalysis:
+    """The times of one graph; ``_SOURCE`` and ``_SINK`` must be connected."""
+
+    def __init__(self, graph: Graph, cost_model: CostModel | None = None) -> None:
+        """Orders the graph.
+
+        Args:
+          graph: a placed graph.
+          cost_model: what its nodes cost; without one each takes a microsecond.
+        """
+        self._cost_model = cost_model
+        self._order = reverse_post_order(graph, is_not_back_edge)
+
+    def asap(self) -> dict[Node, int]:
+        """The earliest time each node can start, in microseconds; ``_SOURCE`` starts at 0."""
+        times: dict[Node, int] = {}
+        for node in self._order:
+            times[node] = max(
+                (
+                    times[edge.src] + self._duration(edge.src) + _copy_time(edge)
+                    for edge in node.in_edges
+                    if edge.src in times and is_not_back_edge(edge)
+                ),
+                default=0,
+            )
+        return times
+
+    def alap(self) -> dict[Node, int]:
+        """The latest time each node can start: 0 for ``_SINK``, negative before it."""
+        times: dict[Node, int] = {}
+        for node in reversed(self._order):
+            duration = self._duration(node)
+            times[node] = min(
+                (
+                    times[edge.dst] - duration - _copy_time(edge)
+                    for edge in node.out_edges
+                    if edge.dst in times and is_not_back_edge(edge)
+                ),
+                default=0,
+            )
+        return times
+
+    def slack(self) -> dict[Node, int]:
+        """By how much each node may start late without the step taking longer; never negative."""
+        asap, alap = self.asap(), self.alap()
+        makespan = max(-time for time in alap.values())
+        return {node: alap[node] + makespan - time for node, time in asap.items()}
+
+    def _duration(self, node: Node) -> int:
+        if not node.is_op:
+            return 0
+        if self._cost_model is None:
+            return MIN_TIME_ESTIMATE_US
+        return self._cost_model.time_estimate(node)
+
+
+def _copy_time(edge: Edge) -> int:
+    crosses = edge.src.assigned_device != edge.dst.assigned_device
+    is_copy = crosses and not edge.is_control and edge.src.is_op and edge.dst.is_op
+    return COPY_TIME_US if is_copy else 0
