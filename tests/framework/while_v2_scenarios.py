@@ -224,3 +224,81 @@ def v2_while_in_defun(tf: Any, kit: Kit) -> Any:
         return y, tf.gradients(y, x)[0]
 
     return body(tf.constant(1.5))
+
+
+@v2()
+def v2_tensor_array(tf: Any, kit: Kit) -> Any:
+    """An array is a list; every method."""
+    x = tf.constant([[1.0, 2.0], [3.0, 4.0]], name="x")
+    one = tf.TensorArray(tf.float32, size=2).unstack(x)
+    two = tf.TensorArray(tf.float32, size=0, dynamic_size=True, element_shape=[2])
+    two = two.write(0, x[0]).write(1, x[1]).write(2, [5.0, 6.0])
+    three = tf.TensorArray(tf.float32, size=3, infer_shape=False).split([1.0, 2.0, 3.0], [1, 0, 2])
+    four = tf.TensorArray(tf.float32, size=2).scatter([1, 0], x)
+    return [
+        one.read(1), one.stack(), one.size(), two.stack(), two.size(), two.gather([2, 0]),
+        two.concat(), three.concat(), four.stack(), one.identity().stack(), one.close(),
+    ]  # fmt: skip
+
+
+@v2()
+def v2_tensor_array_shapes(tf: Any, kit: Kit) -> Any:
+    """Elements of different shapes are refused."""
+    array = tf.TensorArray(tf.float32, size=2).write(0, [1.0])
+    return array.write(1, [1.0, 2.0]).stack()
+
+
+@v2()
+def v2_tensor_array_types(tf: Any, kit: Kit) -> Any:
+    """Elements of another type are refused."""
+    return tf.TensorArray(tf.float32, size=2).write(0, tf.constant(1)).stack()
+
+
+@v2()
+def v2_array_in_a_loop(tf: Any, kit: Kit) -> Any:
+    """As a loop variable and as a capture."""
+    x = tf.constant([1.0, 2.0, 3.0], name="x")
+    given = tf.TensorArray(tf.float32, size=3).unstack(x)
+    made = tf.TensorArray(tf.float32, size=3)
+
+    def body(i: Any, made: Any) -> Any:
+        return i + 1, made.write(i, given.read(i) * 2.0)
+
+    return tf.while_loop(lambda i, made: i < 3, body, [0, made])[1].stack()
+
+
+@v2(nodes=False, functions=False)
+def v2_array_gradients(tf: Any, kit: Kit) -> Any:
+    """Through lists that loops carry."""
+    x = tf.constant([1.0, 2.0, 3.0], name="x")
+    given = tf.TensorArray(tf.float32, size=3).unstack(x)
+    made = tf.TensorArray(tf.float32, size=3)
+
+    def body(i: Any, made: Any, total: Any) -> Any:
+        value = given.read(i)
+        return i + 1, made.write(i, tf.sin(value) * total), total + value
+
+    _, made, total = tf.while_loop(lambda i, made, total: i < 3, body, [0, made, tf.constant(0.5)])
+    y = made.stack()
+    return [y, total, tf.gradients([y, total], x)]
+
+
+@v2(nodes=False, functions=False)
+def v2_map_scan_fold(tf: Any, kit: Kit) -> Any:
+    """What is built of loops and arrays."""
+    x = tf.constant([1.0, 2.0, 3.0], name="x")
+    w = tf.constant(0.5)
+    results = [
+        tf.map_fn(lambda v: tf.sin(v) * w, x),
+        tf.scan(lambda a, v: a * v + w, x),
+        tf.foldl(lambda a, v: a * w + v, x),
+        tf.foldr(lambda a, v: a * w + v, x, initializer=tf.constant(1.0)),
+    ]
+    return [results, [tf.gradients(one, [x, w]) for one in results]]
+
+
+@v2(nodes=False, functions=False)
+def v2_hessian(tf: Any, kit: Kit) -> Any:
+    """A loop over gradients."""
+    x = tf.constant([1.0, 2.0])
+    return tf.hessians(tf.reduce_sum(tf.sin(x) * x[0]), x)

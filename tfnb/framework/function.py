@@ -1,7 +1,7 @@
 """``Defun``: a Python function becomes a function of the graph.
 
 The Python function is called once per list of argument types, with placeholders, and builds a graph
-of its own (:class:`DefunGraph`); that graph becomes a FunctionDef.  A call is one node whose op is
+of its own (``defun_graph.py``); that graph becomes a FunctionDef.  A call is one node whose op is
 the function.  Tensors of other graphs that the body uses are captured: every call passes them on as
 further arguments.
 
@@ -17,12 +17,10 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import dtypes, op_registry
-from tfnb.framework.collections import GraphKeys
+from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.exporter import node_def_of
-from tfnb.framework.function_graph import FunctionGraph, placeholder
+from tfnb.framework.defun_graph import DefunGraph, defun_graph_of, name_of
 from tfnb.framework.function_library import function_op_definition
 from tfnb.framework.graph_to_function_def import graph_to_function_def
 from tfnb.proto import attr_value_pb2, graph_pb2
@@ -252,7 +250,7 @@ class DefinedFunction:
         )
         base_name = self._func_name
         if not base_name:
-            base_name = _name_of(self._func)
+            base_name = name_of(self._func)
             if self._grad_func is not None:
                 base_name += f"_{self._grad_func.name}"
         attrs = _attrs_of_keywords(base_name, self._extra_kwargs)
@@ -320,14 +318,6 @@ class DefinedFunction:
     def __repr__(self) -> str:
         name = self._func_name or getattr(self._func, "__name__", "?")
         return f"<DefinedFunction {name}>"
-
-
-def _name_of(func: Callable[..., Any]) -> str:
-    if inspect.isfunction(func):
-        return func.__name__
-    if inspect.ismethod(func):
-        return f"{type(func.__self__).__name__}.{func.__func__.__name__}"
-    return str(type(func))
 
 
 def _call(
@@ -461,133 +451,6 @@ def _letters_of(types: Sequence[DType]) -> str:
             f"{_TYPE_LETTERS.keys()}."
         )
     return "".join(_TYPE_LETTERS[dtype] for dtype in types)
-
-
-# --------------------------------------------------------------------------------------- the body
-
-
-class DefunGraph(FunctionGraph):
-    """The graph of a function's body.
-
-    ``tf.get_variable`` inside makes variables in the graph outside, in the variable scope there.
-
-    Attributes:
-      extra_inputs: the tensors captured.
-      extra_args: the placeholders that stand for them.
-      extra_vars: the variables that the body asked for.
-      capture_resource_var_by_value: whether a resource variable is read outside.
-    """
-
-    hoists_variables = True
-
-    def __init__(
-        self,
-        name: str,
-        capture_by_value: bool = False,
-        allowlisted_stateful_ops: Iterable[Operation] = (),
-        capture_resource_var_by_value: bool = True,
-    ) -> None:
-        super().__init__(name)
-        self._capture_by_value = capture_by_value
-        self._allowlisted = set(allowlisted_stateful_ops)
-        self.capture_resource_var_by_value = capture_resource_var_by_value
-        self.extra_inputs: list[Tensor] = []
-        self.extra_args: list[Tensor] = []
-        self.extra_vars: list[Any] = []
-
-    def _capture_new(self, tensor: Tensor, name: str | None) -> Tensor:
-        if self._capture_by_value:
-            return self._copy(tensor.op).outputs[tensor.value_index]
-        self.extra_inputs.append(tensor)
-        inside = self._add_captured_input(tensor, name)
-        self.extra_args.append(inside)
-        if not _is_guaranteed_constant(tensor):
-            return inside
-        with self.control_dependencies(None):
-            constant: Tensor = op_registry.get("GuaranteeConst")(inside)
-        return constant
-
-    def _copy(self, op: Operation) -> Operation:
-        """A copy of an operation and all that it needs.
-
-        Raises:
-          ValueError: one of them is stateful or a placeholder.
-        """
-        if op._is_stateful and op not in self._allowlisted:
-            raise ValueError(
-                f"Cannot capture a stateful node (name:{op.name}, type:{op.type}) by value."
-            )
-        if op.type in ("Placeholder", "PlaceholderV2"):
-            raise ValueError(
-                f"Cannot capture a placeholder (name:{op.name}, type:{op.type}) by value."
-            )
-        for tensor in op.inputs:
-            if tensor not in self._captured:
-                self._copy(tensor.op)
-        inputs = [self._captured[tensor] for tensor in op.inputs]
-        attrs = dict(node_def_of(op).attr)
-        copy = self._create_op_internal(op.type, inputs, name=op.name, attrs=attrs)
-        self._captured.update(zip(op.outputs, copy.outputs, strict=True))
-        return copy
-
-
-def _is_guaranteed_constant(tensor: Tensor) -> bool:
-    """Whether it comes from GuaranteeConst operations alone."""
-    known: dict[Operation, bool] = {}
-    stack = [tensor.op]
-    while stack:
-        op = stack[-1]
-        if op in known:
-            stack.pop()
-        elif op.type == "GuaranteeConst" or not op.inputs:
-            known[op] = op.type == "GuaranteeConst"
-        else:
-            missing = [one.op for one in op.inputs if one.op not in known]
-            if missing and op.type not in ("NextIteration", "Merge"):
-                stack += missing
-            else:
-                known[op] = all(known.get(one.op, False) for one in op.inputs)
-    return known[tensor.op]
-
-
-def defun_graph_of(
-    func: Callable[..., Any],
-    arg_names: Sequence[str],
-    arg_types: Sequence[Any],
-    *,
-    name: str | None = None,
-    capture_by_value: bool = False,
-    device: Any = None,
-    allowlisted_stateful_ops: Iterable[Operation] = (),
-    capture_resource_var_by_value: bool = True,
-) -> DefunGraph:
-    """Calls a Python function with placeholders; the graph that it builds.
-
-    Raises:
-      ValueError: it gives None among other results.
-    """
-    name = name or _name_of(func)
-    outer = get_default_graph()
-    graph = DefunGraph(
-        name, capture_by_value, allowlisted_stateful_ops, capture_resource_var_by_value
-    )
-    # Variables made inside are known to the graph outside.
-    for key in GraphKeys._VARIABLE_COLLECTIONS:
-        graph._collections[key] = outer.get_collection_ref(key)
-    with graph.as_default():
-        if device is not None:
-            graph._scopes().set_devices((device,))
-        for arg_name, arg_type in zip(arg_names, arg_types, strict=True):
-            graph.inputs.append(placeholder(dtypes.as_dtype(arg_type), None, arg_name))
-        results = func(*graph.inputs)
-        if results is None:
-            results = []
-        elif not isinstance(results, (list, tuple)):
-            results = [results]
-        if any(result is None for result in results):
-            raise ValueError(f"Function {name} can not return None.")
-        graph.outputs = [graph.capture(tensor) for tensor in map(convert_to_tensor, results)]
-    return graph
 
 
 # ------------------------------------------------------------------------- what a body can ask for

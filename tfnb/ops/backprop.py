@@ -25,6 +25,7 @@ from tfnb.core import dtypes, op_registry
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.composite_tensor import is_composite
 from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.function_graph import FunctionGraph
 from tfnb.framework.gradient_registry import get_gradient_function
 from tfnb.framework.indexed_slices import (
     IndexedSlices,
@@ -85,6 +86,7 @@ class Backprop:
       gate: whether all gradients of an operation are waited for.
       aggregation_method: how gradients are summed.
       give_zeros: whether zeros are given for what does not matter, not None.
+      source: the graph of what is differentiated; the default graph if None.
 
     Raises:
       ValueError: there is no such aggregation method.
@@ -97,6 +99,7 @@ class Backprop:
         gate: bool = False,
         aggregation_method: int | None = None,
         give_zeros: bool = False,
+        source: Graph | None = None,
     ) -> None:
         method = AggregationMethod.DEFAULT if aggregation_method is None else aggregation_method
         if method not in _METHODS:
@@ -105,6 +108,9 @@ class Backprop:
                 f"{list(_METHODS)}."
             )
         self._graph: Graph = get_default_graph()
+        # The functions being built around; what one captures counts as its input.
+        self._bodies = _bodies_around(source or self._graph)
+        self._xs: set[Tensor] = set()
         self._colocate = colocate
         self._gate = gate
         self._sums_in_pairs = method in _TREE_METHODS
@@ -129,6 +135,7 @@ class Backprop:
             ys = convert_n_to_tensor_or_indexed_slices(ys, name="y")
             xs = convert_n_to_tensor_or_indexed_slices(xs, name="x", as_ref=True)
             grad_ys = self._initial_gradients(grad_ys, ys)
+            self._xs.update(xs)
             to_ops = [y.op for y in ys]
             from_ops = [x.op for x in xs]
             reachable = self._explore(to_ops, from_ops)
@@ -142,6 +149,12 @@ class Backprop:
             self._loops.post_process()
         found = [self._gradient_of(x) for x in xs]
         return [_as_gradient_of(x, grad) for x, grad in zip(targets, found, strict=True)]
+
+    def _inputs(self, op: Operation) -> Sequence[Tensor]:
+        """The inputs of an operation; for those that a function captured, what it captured."""
+        if not self._bodies or op.graph not in self._bodies:
+            return op.inputs
+        return [tensor if tensor in self._xs else _captured(tensor) for tensor in op.inputs]
 
     # -- before the first visit --------------------------------------------------------------------
 
@@ -159,7 +172,7 @@ class Backprop:
         self, to_ops: Sequence[Operation], from_ops: Sequence[Operation]
     ) -> set[Operation]:
         """Counts the uses of each operation between; gives those of ``to_ops`` that are reached."""
-        reached = _reached_from(from_ops)
+        reached = _reached_from(from_ops, self._bodies)
         reachable = {op for op in to_ops if op in reached}
         between: dict[Operation, None] = {}
         queue = deque(to_ops)
@@ -167,10 +180,10 @@ class Backprop:
             op = queue.popleft()
             if op in reached and op not in between:
                 between[op] = None
-                queue.extend(tensor.op for tensor in op.inputs)
+                queue.extend(tensor.op for tensor in self._inputs(op))
         self._loops = ControlFlowState.for_ops(between, self._maybe_colocate_with)
         for op in between:
-            for tensor in op.inputs:
+            for tensor in self._inputs(op):
                 if tensor.op in between:
                     self._pending[tensor.op] += 1
         return reachable
@@ -194,7 +207,9 @@ class Backprop:
     ) -> set[Operation]:
         """Operations not to differentiate: nothing before them matters, or the user says so."""
         stop = {
-            op for op in from_ops if not any(self._pending[tensor.op] > 0 for tensor in op.inputs)
+            op
+            for op in from_ops
+            if not any(self._pending[tensor.op] > 0 for tensor in self._inputs(op))
         }
         stop.update(stop_gradient_ops)
         return stop
@@ -266,7 +281,7 @@ class Backprop:
         return list(in_grads)
 
     def _pass_to_inputs(self, op: Operation, in_grads: Sequence[Any]) -> None:
-        for index, (tensor, grad) in enumerate(zip(op.inputs, in_grads, strict=True)):
+        for index, (tensor, grad) in enumerate(zip(self._inputs(op), in_grads, strict=True)):
             if grad is None:
                 continue
             if isinstance(grad, Tensor) and tensor.dtype is not dtypes.resource:
@@ -282,7 +297,7 @@ class Backprop:
 
     def _update_pending(self, op: Operation) -> None:
         """Queues the operations that gave ``op`` its inputs, if this was their last use."""
-        for tensor in op.inputs:
+        for tensor in self._inputs(op):
             source = tensor.op
             self._pending[source] -= 1
             pending = self._pending[source]
@@ -423,8 +438,30 @@ def _as_gradient_of(x: Any, grad: Any) -> Any:
     return x.with_values(grad)
 
 
-def _reached_from(ops: Iterable[Operation]) -> set[Operation]:
+def _bodies_around(graph: Graph) -> list[FunctionGraph]:
+    bodies = []
+    while isinstance(graph, FunctionGraph):
+        bodies.append(graph)
+        graph = graph.outer_graph
+    return bodies
+
+
+def _captured(tensor: Tensor) -> Tensor:
+    """What a function captured where ``tensor`` stands for that; else the tensor itself."""
+    while tensor.op.type == "Placeholder" and isinstance(tensor.graph, FunctionGraph):
+        outside = next((one for one, inside in tensor.graph.captures if inside is tensor), None)
+        if outside is None:
+            break
+        tensor = outside
+    return tensor
+
+
+def _reached_from(ops: Iterable[Operation], bodies: Sequence[FunctionGraph]) -> set[Operation]:
     """The operations that depend on some others over tensors that have a gradient."""
+    inside_of: defaultdict[Tensor, list[Tensor]] = defaultdict(list)
+    for body in bodies:
+        for outside, inside in body.captures:
+            inside_of[outside].append(inside)
     reached: set[Operation] = set()
     queue = deque(ops)
     while queue:
@@ -433,7 +470,10 @@ def _reached_from(ops: Iterable[Operation]) -> set[Operation]:
             reached.add(op)
             for output in op.outputs:
                 if is_trainable(output):
-                    queue.extend(output.consumers())
+                    tensors = [output]
+                    for tensor in tensors if inside_of else ():
+                        tensors += inside_of.get(tensor, ())
+                    queue.extend(user for tensor in tensors for user in tensor.consumers())
     return reached
 
 

@@ -410,7 +410,7 @@ def _gradient_graph(forward: ControlFlowGraph, grads: Sequence[Any]) -> _CondGra
     pairs = [(y, grad) for y, grad in zip(forward.outputs, grads, strict=True) if is_trainable(y)]
 
     def gradients() -> list[Any]:
-        found = Backprop().run(
+        found = Backprop(source=forward).run(
             [y for y, _ in pairs],
             list(forward.inputs),
             [grad for _, grad in pairs],

@@ -367,7 +367,10 @@ def _set_item_shape(c: InferenceContext) -> TensorShape:
     data = c.input_handle_data(0)
     if not data:
         return _list_of(c, UNKNOWN_SHAPE)
-    return _list_of(c, _element_shape(c))
+    # Another dtype is an error of the step only.
+    _merge_static(c.inputs[2], data[0][1])
+    c.set_output_handle_data(0, data)
+    return SCALAR_SHAPE
 
 
 @register_op(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scopes import colocate_with, control_dependencies, device, name_scope
 from tfnb.ops import array_ops, sequence_ops
 from tfnb.ops import tensor_array_ops as ops
+from tfnb.ops.control_flow_toggle import builds_functions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +47,21 @@ class TensorArray:
       ValueError: arguments contradict each other.
     """
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make a list instead where loops are functions, which carry values, not handles."""
+        handle = args[5] if len(args) > 5 else kwargs.get("handle")
+        flow = args[6] if len(args) > 6 else kwargs.get("flow")
+        if handle is None and (
+            builds_functions(get_default_graph())
+            if flow is None
+            else getattr(flow, "dtype", None) is dtypes.variant
+        ):
+            from tfnb.ops.tensor_list_array import TensorListArray
+
+            made: Any = object.__new__(TensorListArray)
+            return made  # type: ignore[no-any-return]
+        return object.__new__(cls)
+
     def __init__(
         self,
         dtype: Any,
@@ -67,8 +84,8 @@ class TensorArray:
         # Shared by all arrays made from this one by writes, like the list of what was written.
         self._element_shape = [TensorShape(element_shape)]
         self._colocate_with: list[Operation] | None = [] if colocate_with_first_write_call else None
+        self._handle: Any = handle
         if handle is not None:
-            self._handle = handle
             self._flow = flow
             return
         with (
@@ -95,8 +112,8 @@ class TensorArray:
         return self._dtype
 
     @property
-    def handle(self) -> Tensor:
-        """The resource that stands for the array."""
+    def handle(self) -> Any:
+        """The resource that stands for the array; None for an array that is a list."""
         return self._handle
 
     @property

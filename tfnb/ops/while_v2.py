@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tfnb.core import dtypes
 from tfnb.framework import nest
 from tfnb.framework.composite_tensor import is_composite, under_invariant
@@ -54,6 +52,7 @@ from tfnb.ops.control_flow_values import (
 from tfnb.ops.default_gradient import gradient_dtype, has_default_gradient, is_trainable
 from tfnb.ops.functional_ops import stateless_while, while_
 from tfnb.ops.identity_ops import identity, stop_gradient
+from tfnb.ops.tensor_list_array import element_shape_input
 from tfnb.ops.while_context import invariant_shapes
 
 if TYPE_CHECKING:
@@ -379,7 +378,9 @@ def _build_gradient_body(
             inside._handle_data = outside._handle_data
 
     def iteration(counter: Any, limit: Any, total: Any, *grad_ys: Any) -> list[Any]:
-        found = Backprop(give_zeros=True).run(ys, xs, list(grad_ys), name="gradients")
+        found = Backprop(give_zeros=True, source=xs[0].graph).run(
+            ys, xs, list(grad_ys), name="gradients"
+        )
         dense = [convert_to_tensor(grad) for grad in found]
         return [identity_of(value) for value in (counter + 1, limit, total, *dense)]
 
@@ -507,7 +508,7 @@ class _WhileGradientGraph(ControlFlowGraph):
             with outer.control_dependencies(None):
                 outer._set_control_flow_context(context)
                 empty = list_ops.empty_tensor_list(
-                    _element_shape(tensor.shape),
+                    element_shape_input(tensor.shape),
                     self._forward_while.inputs[1],
                     element_dtype=tensor.dtype,
                     name=f"{tensor.name}/accumulator".replace(":", "_"),
@@ -547,13 +548,6 @@ class _WhileGradientGraph(ControlFlowGraph):
                 )
             forward.moved_operations[key] = found
         return found
-
-
-def _element_shape(shape: TensorShape) -> Any:
-    dims = shape.dim_values
-    if dims is None:
-        return -1
-    return np.array([-1 if size is None else size for size in dims], np.int32)
 
 
 def _accumulator_of(tensor: Tensor) -> Tensor | None:
