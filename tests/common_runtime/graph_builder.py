@@ -118,8 +118,9 @@ def run_executor(
     if pool is not None:
         immutable = with_pool(immutable) or immutable
     step = StepContext(run_state.step_id, run_state, call_frame=frame)
-    if immutable.schedule is not None:
-        run_acyclic(immutable, run_state, step, 0)
-    else:
-        drive(run_state, [ExecutorState(immutable, run_state, step, 0)])
+    with np.errstate(all="ignore"):  # as a session's steps run
+        if immutable.schedule is not None:
+            run_acyclic(immutable, run_state, step, 0)
+        else:
+            drive(run_state, [ExecutorState(immutable, run_state, step, 0)])
     return frame.retvals

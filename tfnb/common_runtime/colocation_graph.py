@@ -15,7 +15,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.colocation_member import Member, merged_names, specialized_name
-from tfnb.core import device_spec, dtypes, errors
+from tfnb.core import array_module, device_spec, dtypes, errors
 from tfnb.core.node_text import attr_text
 
 if TYPE_CHECKING:
@@ -441,7 +441,11 @@ class ColocationGraph:
         if not matching:
             hint = ""
             if (spec.device_type or "").lower() == "gpu" and "GPU" not in self._device_types:
-                hint = " The requested device appears to be a GPU, but CUDA is not enabled."
+                why = array_module.missing_gpu() or "the session was given none"
+                hint = (
+                    " The requested device appears to be a GPU, but CUDA is not enabled. "
+                    f"Here {why}."
+                )
             names = ", ".join(sorted(device.name for device in self._devices))
             return (
                 f"{{{{node {node.name}}}}} was explicitly assigned to {asked} but available "

@@ -6,12 +6,16 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tfnb.core.array_module import LentArray
 from tfnb.core.resource_mgr import ResourceMgr
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
+    from tfnb.common_runtime.gpu_trace import KernelTime
     from tfnb.core.dtypes import DType
+    from tfnb.core.op_kernel import type_of_done
 
 
 @dataclass(slots=True, frozen=True)
@@ -58,6 +62,37 @@ class Device:
 
     def check_can_hold(self, tensor: str, dtype: DType) -> None:
         """Raises UnimplementedError where a callable cannot leave such a tensor on the device."""
+
+    def wrap_kernel(
+        self, compute: Callable[..., Any], node_name: str, op: str
+    ) -> Callable[..., Any]:
+        """A kernel as it must be called to run on this device."""
+        return compute
+
+    # How a tensor goes from one device to another: the sender lends, the receiver takes it into its
+    # memory, or into the host's. The receiver answers ``done((value,))`` or ``done(exception)``.
+
+    def lend(self, value: Any) -> Any:
+        """A value on its way to another device."""
+        return value
+
+    def receive(self, value: Any, done: type_of_done) -> None:
+        """Takes what another device lent into this device's memory."""
+        self.receive_on_host(value, done)
+
+    def receive_on_host(self, value: Any, done: type_of_done) -> None:
+        """Takes what another device lent into host memory."""
+        if isinstance(value, LentArray):
+            value.device.copy_to_host(value, done)
+        else:
+            done((value,))
+
+    def start_trace(self) -> None:
+        """Measures from now on how long kernels take on the device itself."""
+
+    def stop_trace(self) -> list[KernelTime]:
+        """What was measured on the device itself."""
+        return []
 
     def synchronize(self) -> None:
         """Waits until everything given to the device has been computed."""

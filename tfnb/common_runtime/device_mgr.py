@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tfnb.common_runtime.device import Device, DeviceAttributes
+    from tfnb.proto import config_pb2
 
 _PREFIX = "/job:localhost/replica:0/task:0"
 
@@ -22,7 +23,7 @@ class DeviceMgr:
         self.devices = tuple(devices)
         self._by_name = {device.name: device for device in self.devices}
         for device in self.devices:
-            kind = f"{device.device_type}:{device.index}"
+            kind = device.name.rpartition("/device:")[2]
             for name in (f"/device:{kind}", f"/{kind}", f"/{kind.lower()}"):
                 self._by_name.setdefault(name, device)
 
@@ -63,23 +64,35 @@ class DeviceMgr:
             device.close()
 
 
-def make_local_devices(device_count: Mapping[str, int], visible_gpus: str = "") -> list[Device]:
+def make_local_devices(
+    device_count: Mapping[str, int], gpu_options: config_pb2.GPUOptions | None = None
+) -> list[Device]:
     """The devices of a local session: GPUs that are there, then CPUs.
 
     Args:
       device_count: how many devices of each type at most (GPU) or exactly (CPU).
-      visible_gpus: comma-separated CUDA indices, "" for all.
+      gpu_options: which GPUs, and how much of their memory.
+
+    Raises:
+      InvalidArgumentError: the options do not fit together, or name a GPU that is not there.
     """
     devices: list[Device] = []
     wanted = device_count.get("GPU")
-    if wanted != 0:
-        indices = [int(i) for i in visible_gpus.split(",") if i.strip()] or range(
-            array_module.gpu_count()
-        )
-        for position, cuda_index in enumerate(list(indices)[:wanted]):
-            from tfnb.common_runtime.gpu_device import GpuDevice
+    if wanted != 0 and array_module.gpu_count():
+        from tfnb.common_runtime.gpu_device import GpuDevice
+        from tfnb.common_runtime.gpu_options import gpu_specs
+        from tfnb.proto import config_pb2
 
-            devices.append(GpuDevice(f"{_PREFIX}/device:GPU:{position}", cuda_index))
+        specs = gpu_specs(
+            gpu_options or config_pb2.GPUOptions(),
+            array_module.gpu_count(),
+            array_module.gpu_memory,
+            wanted,
+        )
+        devices += [
+            GpuDevice(f"{_PREFIX}/device:GPU:{position}", spec)
+            for position, spec in enumerate(specs)
+        ]
     devices += [
         CpuDevice(f"{_PREFIX}/device:CPU:{index}", index)
         for index in range(max(1, device_count.get("CPU", 1)))

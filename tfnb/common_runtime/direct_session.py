@@ -684,9 +684,7 @@ class DirectSessionFactory:
         """A session with devices of its own."""
         config = options.config
         session_settings.check_device_filters(config)
-        devices = make_local_devices(
-            dict(config.device_count), config.gpu_options.visible_device_list
-        )
+        devices = make_local_devices(dict(config.device_count), config.gpu_options)
         session = DirectSession(options, DeviceMgr(devices))
         with self._lock:
             self._sessions.add(session)

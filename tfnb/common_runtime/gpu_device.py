@@ -1,14 +1,43 @@
-"""The GPU, through CuPy, which is imported only when a session looks for GPUs."""
+"""The GPU, through CuPy, which is imported only when a session looks for GPUs.
+
+A device has four streams: kernels run in ``compute``, copies from the host, to the host and from
+other GPUs in one each. Nothing waits on the host except where the host needs a value:
+
+* A Send lends its array together with an event, recorded behind the kernels that compute it.
+* Into the GPU: the copying stream waits for what the compute stream did so far (it may still use
+  the memory that the new array got), the compute stream waits for the copy. The Recv answers at
+  once, since whatever uses the array is queued behind the copy.
+* Out of the GPU: the copying stream waits for the lent event. A thread of the device waits for the
+  copy and then answers through the step's inbox; it holds the array until then.
+
+Arrays are allocated with the compute stream current. CuPy's pool gives memory that was freed back
+to the stream it was allocated in, so it is used again only behind the kernels that still read it.
+
+Corresponds to TensorFlow's ``gpu_device.cc``, ``gpu_util.cc`` and ``gpu_event_mgr.cc``.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tfnb.common_runtime.device import Device
+from tfnb.common_runtime.gpu_options import GpuSpec
+from tfnb.common_runtime.gpu_staging import StagingPool
+from tfnb.common_runtime.gpu_trace import KernelTrace
+from tfnb.common_runtime.thread_pool import ThreadPool
 from tfnb.core import array_module, dtypes, errors
+from tfnb.core.array_module import LentArray
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.common_runtime.device import DeviceAttributes
+    from tfnb.common_runtime.gpu_trace import KernelTime
     from tfnb.core.dtypes import DType
+    from tfnb.core.op_kernel import type_of_done
 
 # Types of which a callable's tensors may lie in GPU memory; int32 is not among them, as in
 # TensorFlow, because it lives in host memory on every device.
@@ -17,20 +46,218 @@ _HELD = (
     *(dtypes.complex64, dtypes.complex128),
     *(dtypes.int8, dtypes.int16, dtypes.int64, dtypes.uint8, dtypes.uint16),
 )
+# How long a waiting thread sleeps at most before it looks for an interrupt, in seconds.
+_NAP_S = 0.05
+
+_pools_lock = threading.Lock()
+# (CuPy, CUDA device, ordinal) -> memory pool; of the process, guarded by _pools_lock
+_pools: dict[tuple[Any, int, int], Any] = {}
 
 
 class GpuDevice(Device):
-    """One CUDA device."""
+    """One CUDA device, or a part of its memory.
+
+    Attributes:
+      compute_stream: where kernels run.
+      pool: where memory comes from; sessions share it, and the first one limits it.
+    """
 
     device_type = "GPU"
     priority = 210
     is_asynchronous = True
 
-    def __init__(self, name: str, index: int) -> None:
-        cupy = array_module.cupy_module()
-        with cupy.cuda.Device(index):
+    def __init__(self, name: str, spec: GpuSpec | int) -> None:
+        if isinstance(spec, int):
+            spec = GpuSpec(spec)
+        self._cupy = cupy = array_module.cupy_module()
+        self._spec = spec
+        with cupy.cuda.Device(spec.cuda_index):
             _, total = cupy.cuda.runtime.memGetInfo()
-        super().__init__(name, index, cupy, int(total))
+            self.pool = _memory_pool(cupy, spec)
+            self.compute_stream = cupy.cuda.Stream(non_blocking=True)
+            self._from_host = cupy.cuda.Stream(non_blocking=True)
+            self._to_host = cupy.cuda.Stream(non_blocking=True)
+            self._from_devices = cupy.cuda.Stream(non_blocking=True)
+        super().__init__(name, spec.cuda_index, cupy, spec.memory_limit or int(total))
+        self._staging = StagingPool(cupy)
+        self._waiter = ThreadPool(f"gpu_{spec.cuda_index}_events", 1)
+        self._trace: KernelTrace | None = None
+        self._out_of_memory = cupy.cuda.memory.OutOfMemoryError
+        self._cuda_error = cupy.cuda.runtime.CUDARuntimeError
+
+    @property
+    def attributes(self) -> DeviceAttributes:
+        """What users may know of the device."""
+        found = super().attributes
+        device = self._cupy.cuda.Device(self.index)
+        name = self._cupy.cuda.runtime.getDeviceProperties(self.index)["name"]
+        major, minor = device.compute_capability[:-1], device.compute_capability[-1]
+        described = (
+            f"device: {self.index}, "
+            f"name: {name.decode() if isinstance(name, bytes) else name}, "
+            f"pci bus id: {device.pci_bus_id}, compute capability: {major}.{minor}"
+        )
+        return type(found)(
+            found.name, found.device_type, found.memory_limit, found.incarnation, described
+        )
+
+    # -- kernels
+
+    def wrap_kernel(
+        self, compute: Callable[..., Any], node_name: str, op: str
+    ) -> Callable[..., Any]:
+        """A kernel that runs on this device, in its compute stream, in whatever thread."""
+        cuda, stream, malloc, index = (
+            self._cupy.cuda,
+            self.compute_stream,
+            self.pool.malloc,
+            self.index,
+        )
+
+        def launch(*args: Any) -> Any:
+            try:
+                with cuda.Device(index), stream, cuda.using_allocator(malloc):
+                    trace = self._trace
+                    if trace is None:
+                        return compute(*args)
+                    return trace.timed(node_name, op, compute, args)
+            except Exception as error:
+                raise self._explained(error) from error
+
+        return launch
+
+    def _explained(self, error: BaseException) -> BaseException:
+        """CuPy's errors as TensorFlow's; others as they are."""
+        if isinstance(error, self._out_of_memory):
+            with self._cupy.cuda.Device(self.index):
+                used, free = self.pool.used_bytes(), self.pool.free_bytes()
+            return errors.resource_exhausted(
+                f"OOM when allocating tensor on {self.name} by allocator GPU_{self.index}_bfc: "
+                f"{error} The pool uses {used} bytes and holds {free} more."
+            )
+        if isinstance(error, self._cuda_error):
+            return errors.internal(f"CUDA failed on {self.name}: {error}")
+        return error
+
+    def start_trace(self) -> None:
+        """Measures from now on how long kernels take on the device."""
+        with self._cupy.cuda.Device(self.index):
+            self._trace = KernelTrace(self._cupy, self.compute_stream)
+
+    def stop_trace(self) -> list[KernelTime]:
+        """What was measured; waits for the kernels to end."""
+        trace, self._trace = self._trace, None
+        if trace is None:
+            return []
+        with self._cupy.cuda.Device(self.index):
+            return trace.times()
+
+    # -- transfers
+
+    def lend(self, value: Any) -> Any:
+        """A value on its way to another device, with the moment from which on it is there."""
+        if not array_module.is_device_array(value):
+            return value
+        with self._cupy.cuda.Device(self.index):
+            return LentArray(value, self, self._record(self.compute_stream))
+
+    def receive(self, value: Any, done: type_of_done) -> None:
+        """Takes what another device sent into this device's memory, if it can be there."""
+        try:
+            if isinstance(value, LentArray):
+                value = value.array if value.device is self else self._copy_from_device(value)
+            elif isinstance(value, np.ndarray | np.generic) and array_module.can_hold(value.dtype):
+                value = self.copy_from_host(value)
+        except Exception as error:
+            done(self._explained(error))
+        else:
+            done((value,))
+
+    def copy_from_host(self, value: Any) -> Any:
+        """An array of this device that will hold ``value`` before any later kernel reads it."""
+        host = np.asarray(value, order="C")
+        cuda = self._cupy.cuda
+        with cuda.Device(self.index), self.compute_stream, cuda.using_allocator(self.pool.malloc):
+            array = self._cupy.empty(host.shape, host.dtype)
+            if not host.nbytes:
+                return array
+            staged = self._staging.take(host.nbytes)
+            staged.view(host.shape, host.dtype)[...] = host
+            self._from_host.wait_event(self._record(self.compute_stream))
+            array.data.copy_from_host_async(staged.pointer, host.nbytes, self._from_host)
+            copied = self._record(self._from_host)
+            self.compute_stream.wait_event(copied)
+            self._staging.give_back(staged, copied)
+            return array
+
+    def _copy_from_device(self, lent: LentArray) -> Any:
+        """An array of this device that will hold what another GPU lent."""
+        cuda = self._cupy.cuda
+        source = lent.device.contiguous(lent)
+        with cuda.Device(self.index), self.compute_stream, cuda.using_allocator(self.pool.malloc):
+            array = self._cupy.empty(source.array.shape, source.array.dtype)
+            if not array.nbytes:
+                return array
+            stream = self._from_devices
+            stream.wait_event(self._record(self.compute_stream))
+            stream.wait_event(source.event)
+            array.data.copy_from_device_async(source.array.data, array.nbytes, stream)
+            copied = self._record(stream)
+            self.compute_stream.wait_event(copied)
+        # The source's memory may be used again only when it was read.
+        lent.device.compute_waits_for(copied)
+        return array
+
+    def copy_to_host(self, lent: LentArray, done: type_of_done) -> None:
+        """Answers with a host copy of what this device lent, once the copy is there."""
+        try:
+            lent = self.contiguous(lent)
+            array = lent.array
+            if not array.nbytes:
+                done((np.empty(array.shape, array.dtype),))
+                return
+            staged = self._staging.take(array.nbytes)
+            with self._cupy.cuda.Device(self.index):
+                self._to_host.wait_event(lent.event)
+                array.data.copy_to_host_async(staged.pointer, array.nbytes, self._to_host)
+                copied = self._record(self._to_host)
+        except Exception as error:
+            done(self._explained(error))
+            return
+
+        def finish() -> None:
+            # Holds the array until here: its memory is being read.
+            try:
+                copied.synchronize()
+                value = staged.view(array.shape, array.dtype).copy()
+            except Exception as error:
+                done(self._explained(error))
+                return
+            self._staging.give_back(staged)
+            done((value,))
+
+        self._waiter.schedule(finish)
+
+    def contiguous(self, lent: LentArray) -> LentArray:
+        """What this device lent, in memory without gaps."""
+        if lent.array.flags.c_contiguous:
+            return lent
+        cuda = self._cupy.cuda
+        with cuda.Device(self.index), self.compute_stream, cuda.using_allocator(self.pool.malloc):
+            array = self._cupy.ascontiguousarray(lent.array)
+            return LentArray(array, self, self._record(self.compute_stream))
+
+    def compute_waits_for(self, event: Any) -> None:
+        """Lets no later kernel of this device start before ``event``."""
+        with self._cupy.cuda.Device(self.index):
+            self.compute_stream.wait_event(event)
+
+    def _record(self, stream: Any) -> Any:
+        event = self._cupy.cuda.Event(block=True, disable_timing=True)
+        event.record(stream)
+        return event
+
+    # -- the end
 
     def check_can_hold(self, tensor: str, dtype: DType) -> None:
         """Raises UnimplementedError for types whose arguments and results stay in host memory."""
@@ -41,11 +268,53 @@ class GpuDevice(Device):
             )
 
     def synchronize(self) -> None:
-        """Waits for the device's current stream."""
-        with self.xp.cuda.Device(self.index):
-            self.xp.cuda.get_current_stream().synchronize()
+        """Waits until everything given to the device has been computed; can be interrupted.
+
+        Raises:
+          InternalError: something of it failed.
+        """
+        with self._cupy.cuda.Device(self.index):
+            event = self._record(self.compute_stream)
+        if event.done:
+            return
+        finished = threading.Event()
+        failure: list[BaseException] = []
+
+        def wait() -> None:
+            try:
+                event.synchronize()
+            except Exception as error:
+                failure.append(self._explained(error))
+            finished.set()
+
+        self._waiter.schedule(wait)
+        while not finished.wait(_NAP_S):
+            pass
+        if failure:
+            raise failure[0]
 
     def close(self) -> None:
         """Drops the resources and gives the memory pool's free blocks back."""
         super().close()
-        self.xp.get_default_memory_pool().free_all_blocks()
+        self._waiter.close()
+        self._staging.clear()
+        with self._cupy.cuda.Device(self.index):
+            self.pool.free_all_blocks()
+
+
+def _memory_pool(cupy: Any, spec: GpuSpec) -> Any:
+    """The process's memory pool for a device; the first to ask sets its limit."""
+    key = (cupy, spec.cuda_index, spec.ordinal)
+    with _pools_lock:
+        found = _pools.get(key)
+        if found is None:
+            if spec.allocates_in_stream_order:
+                found = cupy.cuda.MemoryAsyncPool()
+            elif spec.uses_unified_memory:
+                found = cupy.cuda.MemoryPool(cupy.cuda.malloc_managed)
+            else:
+                found = cupy.cuda.MemoryPool()
+            if spec.memory_limit:
+                found.set_limit(size=spec.memory_limit)
+            _pools[key] = found
+        return found

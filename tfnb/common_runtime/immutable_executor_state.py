@@ -323,7 +323,7 @@ def _describe(
         item.action = NOTHING
     else:
         item.kernel = kernel = create_kernel(node, device)
-        item.compute = kernel.compute
+        item.compute = device.wrap_kernel(kernel.compute, node.name, op)
         if kernel.kind == "async":
             item.action = ASYNC
         elif kernel.kind == "context":

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.allocation_tracker import Buffer
     from tfnb.common_runtime.cost_model_manager import CostModelManager
+    from tfnb.common_runtime.device import Device
     from tfnb.common_runtime.executors_and_keys import ExecutorItem, Executors
     from tfnb.common_runtime.immutable_executor_state import NodeItem
     from tfnb.core import errors
@@ -288,6 +289,12 @@ class RunRecorder:
                 [item.executor.device.name for item in executors.items],
                 measures_kernels=traces and options.trace_level == options.FULL_TRACE,
             )
+        # Devices whose kernels are measured where they run.
+        self._traced: list[Device] = []
+        self._trace_began_us = 0
+        if traces and options.trace_level >= options.HARDWARE_TRACE:
+            devices = [item.executor.device for item in executors.items]
+            self._traced = [device for device in devices if device.is_asynchronous]
         self._events = StepEvents()
         if run_metadata is None:
             return
@@ -302,6 +309,9 @@ class RunRecorder:
         """The session's hooks and the collector's together."""
         if self.collector is None:
             return hooks
+        self._trace_began_us = time.time_ns() // 1000
+        for device in self._traced:
+            device.start_trace()
         self._events.add(_Forward(hooks))
         self._events.add(self.collector)
         found = self._events.hooks
@@ -322,11 +332,32 @@ class RunRecorder:
         if self._metadata is not None or self._cost_models is not None:
             trace = _Trace(self._executors.items, collector, self._find_function)
             trace.write(metadata.step_stats)
+            for device in self._traced:
+                self._write_kernels(device, metadata.step_stats)
         if self._cost_models is not None:
             graphs = {item.executor.device.name: item.graph for item in self._executors.items}
             self._cost_models.build(metadata.step_stats, graphs)
             for graph in graphs.values():
                 self._cost_models.add_to_cost_graph_def(graph, metadata.cost_graph)
+
+    def _write_kernels(self, device: Device, stats: step_stats_pb2.StepStats) -> None:
+        """What ran on the device itself, as TensorFlow names such a trace."""
+        kernels = device.stop_trace()
+        if not kernels:
+            return
+        kind = device.name.rpartition("/device:")[2]
+        found = stats.dev_stats.add(device=f"/device:{kind}/stream:all")
+        for kernel in kernels:
+            name = f"{kernel.node_name}:{kernel.op}"
+            start = self._trace_began_us + kernel.start_us
+            found.node_stats.add(
+                node_name=name,
+                timeline_label=name,
+                scheduled_micros=start,
+                all_start_micros=start,
+                op_end_rel_micros=kernel.duration_us,
+                all_end_rel_micros=kernel.duration_us,
+            )
 
 
 class _Trace:

@@ -29,6 +29,23 @@ class IndexedDevice(Protocol):
         """The CUDA device's number."""
 
 
+class LentArray:
+    """An array of a GPU on its way to another device.
+
+    Attributes:
+        array: The array, in the memory of ``device``.
+        device: The device that lent it, which knows how to copy it.
+        event: What has to happen on that device before the array is there.
+    """
+
+    __slots__ = ("array", "device", "event")
+
+    def __init__(self, array: Any, device: Any, event: Any) -> None:
+        self.array = array
+        self.device = device
+        self.event = event
+
+
 def numpy_module() -> ModuleType:
     """Return NumPy, the ``xp`` of a CPU."""
     return np
@@ -47,13 +64,37 @@ def cupy_module() -> Any:  # a module, or None; CuPy has no types
 @functools.cache
 def gpu_count() -> int:
     """Return how many CUDA devices can be used; 0 without CuPy or driver."""
-    cupy = cupy_module()
-    if cupy is None:
-        return 0
+    return _find_gpus()[0]
+
+
+@functools.cache
+def missing_gpu() -> str:
+    """Return why there is no CUDA device to use, or ""."""
+    return _find_gpus()[1]
+
+
+def _find_gpus() -> tuple[int, str]:
     try:
-        return int(cupy.cuda.runtime.getDeviceCount())
-    except cupy.cuda.runtime.CUDARuntimeError:
-        return 0
+        import cupy
+    except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == "cupy":
+            return 0, "CuPy is not installed"
+        return 0, f"CuPy does not load: {error}"
+    except Exception as error:
+        return 0, f"CuPy does not load: {type(error).__name__}: {error}"
+    try:
+        count = int(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return 0, f"the CUDA driver answers: {error}"
+    return count, "" if count else "the CUDA driver knows no device"
+
+
+def gpu_memory(index: int) -> int:
+    """Return how many bytes of memory a CUDA device has."""
+    cupy = cupy_module()
+    with cupy.cuda.Device(index):
+        _, total = cupy.cuda.runtime.memGetInfo()
+    return int(total)
 
 
 def is_device_array(value: object) -> bool:

@@ -47,6 +47,22 @@ class Device(Protocol):
     resource_manager: ResourceMgr
 
 
+class StepDevice(Device, Protocol):
+    """A device that steps run on: tensors come to it and leave it."""
+
+    def lend(self, value: Any) -> Any:
+        """A value on its way to another device."""
+        ...
+
+    def receive(self, value: Any, done: type_of_done) -> None:
+        """Takes what another device lent into this device's memory."""
+        ...
+
+    def receive_on_host(self, value: Any, done: type_of_done) -> None:
+        """Takes what another device lent into host memory."""
+        ...
+
+
 class RunState(Protocol):
     """What belongs to one running step; each is made when somebody first asks for it."""
 
@@ -136,7 +152,7 @@ class OpKernelContext:
     def __init__(
         self,
         step: StepContext,
-        device: Device,
+        device: StepDevice,
         kernel: OpKernel,
         frame_id: int = 0,
         iteration: int = 0,

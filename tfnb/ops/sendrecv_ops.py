@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tfnb.core import array_module
 from tfnb.core.op_registry import register_op
 from tfnb.core.rendezvous import create_key
 from tfnb.core.shape_inference import no_outputs
@@ -42,21 +39,21 @@ def _key(ctx: OpKernelContext) -> str:
 
 
 def _send_tensor(ctx: OpKernelContext, tensor: Any) -> None:
-    ctx.rendezvous.send(_key(ctx), tensor, ctx.input_is_dead)
+    lent = tensor if ctx.input_is_dead else ctx.device.lend(tensor)
+    ctx.rendezvous.send(_key(ctx), lent, ctx.input_is_dead)
 
 
 def _recv_tensor(ctx: OpKernelContext, done: type_of_done, *, to_device: bool) -> None:
-    xp = ctx.xp
+    device = ctx.device
+    receive = device.receive if to_device else device.receive_on_host
 
     def arrived(error: BaseException | None, value: Any, is_dead: bool) -> None:
         if error is not None:
             done(error)
         elif is_dead:
             done((None,))
-        elif to_device and xp is not np:
-            done((array_module.to_device(value, ctx.device),))
         else:
-            done((array_module.to_host(value),))
+            receive(value, done)
 
     ctx.rendezvous.recv_async(_key(ctx), arrived, ctx.cancellation_manager)
 

@@ -1,0 +1,460 @@
+"""The GPU device on a double of CuPy: streams, events, staging, errors; and on a real GPU."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tests.common_runtime.recording_cupy import CUDARuntimeError, OutOfMemoryError, RecordingCupy
+from tfnb.common_runtime import gpu_device
+from tfnb.common_runtime.device_mgr import DeviceMgr, make_local_devices
+from tfnb.common_runtime.gpu_device import GpuDevice
+from tfnb.common_runtime.gpu_options import GpuSpec
+from tfnb.common_runtime.gpu_staging import StagingPool
+from tfnb.core import array_module, errors
+from tfnb.proto import config_pb2
+
+F = np.float32
+CACHED = ("cupy_module", "gpu_count", "missing_gpu", "can_hold")
+
+
+def forget():
+    """What was found out about CuPy is found out again."""
+    for name in CACHED:
+        getattr(array_module, name).cache_clear()
+
+
+@pytest.fixture
+def cupy(monkeypatch):
+    """The double, with two GPUs, in CuPy's place."""
+    double = RecordingCupy(num_gpus=2)
+    monkeypatch.setitem(sys.modules, "cupy", double)
+    forget()
+    yield double
+    forget()
+
+
+def answer_of(start):
+    """What an asynchronous call answers with."""
+    box, came = [], threading.Event()
+
+    def done(value):
+        box.append(value)
+        came.set()
+
+    start(done)
+    assert came.wait(60)
+    (value,) = box
+    if isinstance(value, BaseException):
+        raise value
+    return value[0]
+
+
+def gpus(cupy, count=1, **fields):
+    """So many devices."""
+    return [GpuDevice(f"/device:GPU:{i}", GpuSpec(i, **fields)) for i in range(count)]
+
+
+def run_on(device, function, *args):
+    """What a kernel of the device computes."""
+    return device.wrap_kernel(lambda *inputs: function(device.xp, *inputs), "n", "Op")(*args)
+
+
+# -- transfers
+
+
+def test_an_array_goes_to_the_gpu_and_back(cupy):
+    """Type, shape and bits are kept."""
+    (device,) = gpus(cupy)
+    for host in (
+        np.arange(6, dtype=F).reshape(2, 3),
+        np.arange(6, dtype=F).reshape(2, 3).T,
+        np.array([True, False]),
+        np.array(2.5, F),
+        np.float64(1.5),
+        np.zeros((0, 3), np.int64),
+    ):
+        there = answer_of(lambda done, host=host: device.receive(host, done))
+        assert array_module.is_device_array(there)
+        lent = device.lend(there)
+        back = answer_of(lambda done, lent=lent: device.receive_on_host(lent, done))
+        assert (back.dtype, back.shape) == (host.dtype, host.shape)
+        assert back.tobytes() == np.asarray(host).tobytes()
+    device.close()
+
+
+def test_what_a_gpu_cannot_hold_passes_through(cupy):
+    """Text and handles, in all directions."""
+    (device,) = gpus(cupy)
+    for value in (np.array([b"a"], object), object()):
+        assert device.lend(value) is value
+        assert answer_of(lambda done, value=value: device.receive(value, done)) is value
+        assert answer_of(lambda done, value=value: device.receive_on_host(value, done)) is value
+
+
+def test_a_copy_to_the_gpu_waits_for_nobody_and_kernels_wait_for_it(cupy):
+    """The Recv answers while the copy is still queued; the kernel behind it sees the values."""
+    (device,) = gpus(cupy)
+    box = []
+    device.receive(np.arange(4, dtype=F), box.append)
+    ((array,),) = box
+    assert set(array.host.view(np.uint8).tolist()) == {0xCD}
+    doubled = run_on(device, lambda xp, x: xp.add(x, x), array)
+    assert doubled.host.tolist() == [0, 2, 4, 6]
+
+
+def test_the_copy_waits_for_kernels_that_may_use_its_memory(cupy):
+    """Record on the compute stream, wait in the copying one, copy, record, wait in the compute."""
+    (device,) = gpus(cupy)
+    cupy.log.clear()
+    device.copy_from_host(np.ones(3, F))
+    compute, copying = device.compute_stream.name, device._from_host.name
+    (record, wait, copy, behind, last) = cupy.log
+    assert (record[0], record[2]) == ("record", compute)
+    assert wait == ("wait", record[1], copying)
+    assert copy == ("from host", 12, copying)
+    assert (behind[0], behind[2]) == ("record", copying)
+    assert last == ("wait", behind[1], compute)
+
+
+def test_a_copy_to_the_host_waits_for_the_kernel_that_computes(cupy):
+    """By the event that was lent; the kernel runs on the compute stream."""
+    (device,) = gpus(cupy)
+    array = run_on(device, lambda xp, x: xp.exp(x), device.copy_from_host(np.zeros(2, F)))
+    lent = device.lend(array)
+    cupy.log.clear()
+    assert answer_of(lambda done: device.copy_to_host(lent, done)).tolist() == [1, 1]
+    wait, copy, _ = cupy.log
+    assert wait == ("wait", lent.event.number, device._to_host.name)
+    assert copy == ("to host", 8, device._to_host.name)
+
+
+def test_the_array_lives_until_it_was_copied(cupy):
+    """Though the step let go of it; the double's copy asks for the array when it happens."""
+    (device,) = gpus(cupy)
+    lent = device.lend(device.copy_from_host(np.arange(5, dtype=F)))
+    box, came = [], threading.Event()
+    device.copy_to_host(lent, lambda value: (box.append(value), came.set()))
+    del lent
+    assert came.wait(60)
+    assert box[0][0].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_an_array_goes_from_gpu_to_gpu(cupy):
+    """Without the host; the source's memory is not used again before it was read."""
+    first, second = gpus(cupy, 2)
+    array = first.copy_from_host(np.arange(3, dtype=F))
+    cupy.log.clear()
+    there = answer_of(lambda done: second.receive(first.lend(array), done))
+    assert there.device.id == 1
+    assert run_on(second, lambda xp, x: xp.negative(x), there).host.tolist() == [0, -1, -2]
+    assert not [entry for entry in cupy.log if entry[0] in ("from host", "to host")]
+    (copy,) = [entry for entry in cupy.log if entry[0] == "from device"]
+    (done,) = [e[1] for e in cupy.log if e[0] == "record" and e[2] == copy[2]]
+    waiting = {entry[2] for entry in cupy.log if entry[:2] == ("wait", done)}
+    assert waiting == {first.compute_stream.name, second.compute_stream.name}
+
+
+def test_what_stays_on_the_device_is_not_copied(cupy):
+    """A Send and a Recv of the same device."""
+    (device,) = gpus(cupy)
+    array = device.copy_from_host(np.ones(2, F))
+    assert answer_of(lambda done: device.receive(device.lend(array), done)) is array
+
+
+def test_gaps_are_closed_before_a_copy(cupy):
+    """A transposed array."""
+    (device,) = gpus(cupy)
+    array = run_on(device, lambda xp, x: x.T, device.copy_from_host(np.arange(6).reshape(2, 3)))
+    assert not array.flags.c_contiguous
+    lent = device.lend(array)
+    back = answer_of(lambda done: device.receive_on_host(lent, done))
+    assert back.tolist() == [[0, 3], [1, 4], [2, 5]]
+
+
+# -- staging
+
+
+def test_pinned_memory_is_used_again(cupy):
+    """Once the copy it served has happened; until then another buffer is taken."""
+    (device,) = gpus(cupy)
+    first = device.copy_from_host(np.full(4, 1, F))
+    second = device.copy_from_host(np.full(4, 2, F))
+    assert cupy.num_pinned == 2
+    total = run_on(device, lambda xp, x, y: xp.add(x, y), first, second)
+    assert total.host.tolist() == [3, 3, 3, 3]
+    device.copy_from_host(np.full(4, 3, F))
+    device.copy_from_host(np.full(4, 3, F))
+    assert cupy.num_pinned == 2
+
+
+def test_staging_buffers_come_in_powers_of_two(cupy):
+    """So that few sizes serve many tensors."""
+    pool = StagingPool(cupy)
+    sizes = [pool.take(size).num_bytes for size in (1, 4096, 4097, 100_000)]
+    assert sizes == [4096, 4096, 8192, 131072]
+    buffer = pool.take(5000)
+    pool.give_back(buffer)
+    assert pool.take(8192) is buffer
+    pool.give_back(buffer)
+    pool.clear()
+    assert pool.take(8192) is not buffer
+
+
+# -- kernels and errors
+
+
+def test_kernels_run_on_their_device_in_its_stream(cupy):
+    """From any thread, and what was current before is current again."""
+    _, second = gpus(cupy, 2)
+    array = second.copy_from_host(np.ones(2, F))
+    cupy.log.clear()
+    box = []
+    thread = threading.Thread(target=lambda: box.append(run_on(second, lambda xp, x: -x, array)))
+    thread.start()
+    thread.join()
+    assert box[0].device.id == 1
+    assert cupy.log == [("kernel", "negative", 1, second.compute_stream.name)]
+    assert (cupy.device, cupy.stream) == (0, None)
+
+
+def test_memory_comes_from_the_devices_own_pool(cupy):
+    """CuPy's default pool, which a notebook may use itself, is left alone."""
+    (device,) = gpus(cupy)
+    array = device.copy_from_host(np.ones(256, F))
+    assert (device.pool.used_bytes(), cupy.default_pool.used_bytes()) == (1024, 0)
+    del array
+    assert device.pool.used_bytes() == 0
+
+
+def test_a_limit_of_memory_is_a_resource_exhausted_error(cupy):
+    """With device, allocator, CuPy's own words and what the pool holds."""
+    (device,) = gpus(cupy, memory_limit=2000)
+    array = device.copy_from_host(np.ones(256, F))
+    with pytest.raises(errors.ResourceExhaustedError) as caught:
+        run_on(device, lambda xp, x: xp.add(x, x), array)
+    assert caught.value.message == (
+        "OOM when allocating tensor on /device:GPU:0 by allocator GPU_0_bfc: Out of memory "
+        "allocating 1,024 bytes (allocated so far: 1,024 bytes, limit set to: 2,000 bytes). "
+        "The pool uses 1024 bytes and holds 0 more."
+    )
+    assert isinstance(caught.value.__cause__, OutOfMemoryError)
+    with pytest.raises(errors.ResourceExhaustedError, match="by allocator GPU_0_bfc"):
+        answer_of(lambda done: device.receive(np.ones(999, F), done))
+
+
+def test_a_fault_of_the_gpu_is_an_internal_error(cupy):
+    """Also where it shows only later, when a copy is waited for."""
+    (device,) = gpus(cupy)
+
+    def fail(xp):
+        raise CUDARuntimeError("cudaErrorLaunchFailure: unspecified launch failure")
+
+    with pytest.raises(errors.InternalError, match="CUDA failed on /device:GPU:0: cudaErrorLaun"):
+        run_on(device, fail)
+    lent = device.lend(device.copy_from_host(np.ones(2, F)))
+    for wait in (
+        lambda: answer_of(lambda done: device.copy_to_host(lent, done)),
+        device.synchronize,
+    ):
+        cupy.failure = CUDARuntimeError("cudaErrorIllegalAddress")
+        with pytest.raises(errors.InternalError, match="cudaErrorIllegalAddress"):
+            wait()
+
+
+def test_errors_of_kernels_pass_as_they_are(cupy):
+    """Only CuPy's own are translated."""
+    (device,) = gpus(cupy)
+
+    def fail(xp):
+        raise errors.out_of_range("too far")
+
+    with pytest.raises(errors.OutOfRangeError, match="too far"):
+        run_on(device, fail)
+
+
+# -- devices of a session
+
+
+def test_attributes_tell_what_the_device_is(cupy):
+    """Memory limit, name, bus, capability."""
+    (device,) = gpus(cupy, memory_limit=1 << 20)
+    assert device.attributes.memory_limit == 1 << 20
+    assert device.attributes.physical_device_desc == (
+        "device: 0, name: Double, pci bus id: 0000:01:00.0, compute capability: 9.0"
+    )
+    assert GpuDevice("/device:GPU:1", 1).attributes.memory_limit == cupy.memory
+
+
+def test_devices_are_numbered_by_position_and_keep_their_cuda_numbers(cupy):
+    """visible_device_list turns them round."""
+    options = config_pb2.GPUOptions(visible_device_list="1,0")
+    manager = DeviceMgr(make_local_devices({}, options))
+    assert [device.index for device in manager.devices] == [1, 0, 0]
+    assert manager.lookup("/gpu:0").index == manager.lookup("/device:GPU:0").index == 1
+    assert manager.lookup("/cpu:0") is manager.host
+
+
+def test_sessions_share_a_pool_and_the_first_one_limits_it(cupy):
+    """As the allocator of a process does; the parts of one GPU have a pool each."""
+    first = GpuDevice("/device:GPU:0", GpuSpec(0, 0, 5000))
+    assert GpuDevice("/device:GPU:0", GpuSpec(0, 0, 9000)).pool is first.pool
+    assert first.pool.limit == 5000
+    assert GpuDevice("/device:GPU:1", GpuSpec(0, 1, 7000)).pool is not first.pool
+
+
+def test_pools_are_of_the_kind_that_options_ask_for(cupy):
+    """Unified memory, or the driver's pool."""
+    pools = [
+        gpu_device._memory_pool(cupy, GpuSpec(0, 2, uses_unified_memory=True)),
+        gpu_device._memory_pool(cupy, GpuSpec(0, 3, allocates_in_stream_order=True)),
+        gpu_device._memory_pool(cupy, GpuSpec(0, 4)),
+    ]
+    assert [pool.allocator for pool in pools] == ["unified", "in stream order", None]
+
+
+def test_a_session_computes_on_the_gpu(cupy):
+    """Feeds go there, fetches come back, a variable stays; shapes are told on the host."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [None, 2])
+        with tf.device("/gpu:0"):
+            v = tf.get_variable("v", initializer=np.ones((2, 2), F), use_resource=True)
+            y = tf.matmul(x, v) * 2.0
+            size = tf.shape(y)[0]
+        with tf.device("/gpu:1"):
+            z = tf.exp(y - y)
+        sess.run(tf.global_variables_initializer())
+        found = sess.run([y, z, size], {x: [[1, 2], [3, 4], [5, 6]]})
+    assert found[0].tolist() == [[6, 6], [14, 14], [22, 22]]
+    assert found[1].tolist() == [[1, 1], [1, 1], [1, 1]]
+    assert found[2] == 3
+    ran = {(entry[1], entry[2]) for entry in cupy.log if entry[0] == "kernel"}
+    assert {("matmul", 0), ("exp", 1)} <= ran
+
+
+def test_a_full_trace_has_the_times_of_the_gpu(cupy):
+    """Under .../stream:all, by node and op."""
+    config = tf.ConfigProto()
+    config.graph_options.build_cost_model = 1
+    with tf.Graph().as_default(), tf.Session(config=config) as sess:
+        x = tf.placeholder(tf.float32, [2])
+        with tf.device("/gpu:0"):
+            y = tf.exp(x, name="y")
+        metadata = tf.RunMetadata()
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        sess.run(y, {x: [0, 0]}, options=options, run_metadata=metadata)
+    devices = {device.device: device for device in metadata.step_stats.dev_stats}
+    kernels = {row.node_name: row for row in devices["/device:GPU:0/stream:all"].node_stats}
+    (row,) = [row for row in metadata.cost_graph.node if row.name == "y"]
+    # The double's clock counts a millisecond an event.
+    assert kernels["y:Exp"].op_end_rel_micros == row.compute_cost == 1000
+    rows = {
+        r.node_name: r for r in devices["/job:localhost/replica:0/task:0/device:GPU:0"].node_stats
+    }
+    assert [memory.allocator_name for memory in rows["y"].memory] == ["GPU_0_bfc"]
+
+
+def answers(count):
+    """A CuPy whose driver answers like this when it is asked for devices."""
+    double = RecordingCupy()
+    double.cuda.runtime.getDeviceCount = count
+    return double
+
+
+def no_driver():
+    """What CuPy does where the driver is too old or missing."""
+    raise CUDARuntimeError("cudaErrorInsufficientDriver")
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        (None, r"CUDA is not enabled\. Here CuPy is not installed\."),
+        (answers(lambda: 0), "the CUDA driver knows no device"),
+        (answers(no_driver), "the CUDA driver answers: cudaErrorInsufficientDriver"),
+        ("broken", "CuPy does not load: libcublas is missing"),
+    ],
+)
+def test_a_node_that_asks_for_a_gpu_hears_why_there_is_none(module, message, monkeypatch, tmp_path):
+    """Not installed, no device, no driver, broken."""
+    if module == "broken":
+        (tmp_path / "cupy.py").write_text("raise ImportError('libcublas is missing')")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    else:
+        monkeypatch.setitem(sys.modules, "cupy", module)
+    forget()
+    try:
+        with tf.Graph().as_default(), tf.Session() as sess:
+            with tf.device("/gpu:0"):
+                y = tf.constant(1.0)
+            with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+                sess.run(y)
+    finally:
+        forget()
+
+
+# -- on a GPU
+
+
+@pytest.mark.gpu
+def test_a_gpu_computes_what_numpy_computes():
+    """Through feeds, kernels, copies and fetches, many times."""
+    random = np.random.default_rng(0)
+    value = random.normal(size=(300, 200)).astype(F)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [None, None])
+        with tf.device("/gpu:0"):
+            y = tf.reduce_sum(tf.exp(-tf.square(x)), axis=1)
+            z = tf.matmul(x, x, transpose_b=True)
+        for _ in range(20):
+            found_y, found_z = sess.run([y, z], {x: value})
+            np.testing.assert_allclose(found_y, np.exp(-(value**2)).sum(1), rtol=1e-4)
+            np.testing.assert_allclose(found_z, value @ value.T, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.gpu
+def test_many_copies_at_once_do_not_mix():
+    """Sixty-four feeds of several sizes, out and back."""
+    values = [np.full(10 + 1000 * i, i, F) for i in range(64)]
+    with tf.Graph().as_default(), tf.Session() as sess:
+        feeds = [tf.placeholder(tf.float32, [None]) for _ in values]
+        with tf.device("/gpu:0"):
+            outs = [feed + 1.0 for feed in feeds]
+        for _ in range(5):
+            found = sess.run(outs, dict(zip(feeds, values)))
+            for got, value in zip(found, values):
+                np.testing.assert_array_equal(got, value + 1)
+
+
+@pytest.mark.gpu
+def test_a_limit_holds_on_a_gpu():
+    """And the session works on after it was reached."""
+    config = tf.ConfigProto()
+    config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[64, 64])
+    with tf.Graph().as_default(), tf.Session(config=config) as sess:
+        size = tf.placeholder(tf.int32, [1])
+        with tf.device("/gpu:1"):
+            y = tf.reduce_sum(tf.fill(size, 1.0))
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="OOM when allocating tensor"):
+            sess.run(y, {size: [100 << 20]})
+        assert sess.run(y, {size: [1000]}) == 1000
+
+
+@pytest.mark.gpu
+def test_the_time_of_kernels_is_measured_on_a_gpu():
+    """A product of large matrices takes time."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        with tf.device("/gpu:0"):
+            x = tf.ones([2048, 2048])
+            y = tf.reduce_sum(tf.matmul(x, x, name="product"))
+        metadata = tf.RunMetadata()
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        sess.run(y, options=options, run_metadata=metadata)
+    (device,) = [d for d in metadata.step_stats.dev_stats if d.device.endswith("stream:all")]
+    (row,) = [row for row in device.node_stats if row.node_name == "product:MatMul"]
+    assert row.op_end_rel_micros > 0

@@ -1,0 +1,67 @@
+"""How long kernels take on a GPU, by events before and behind each of them."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class KernelTime(NamedTuple):
+    """One kernel's time on the device, in microseconds since the trace began."""
+
+    node_name: str
+    op: str
+    start_us: int
+    duration_us: int
+
+
+class KernelTrace:
+    """The kernels that ran in a stream since it was made; thread safe.
+
+    The device must be current for whoever calls.
+    """
+
+    def __init__(self, cupy: Any, stream: Any) -> None:
+        self._cupy = cupy
+        self._stream = stream
+        self._lock = threading.Lock()
+        # node, op, event before, event behind; guarded by self._lock
+        self._events: list[tuple[str, str, Any, Any]] = []
+        self._begin = self._record()
+
+    def timed(
+        self, node_name: str, op: str, compute: Callable[..., Any], args: Sequence[Any]
+    ) -> Any:
+        """Runs a kernel and remembers when its work on the device began and ended."""
+        before = self._record()
+        found = compute(*args)
+        behind = self._record()
+        with self._lock:
+            self._events.append((node_name, op, before, behind))
+        return found
+
+    def times(self) -> list[KernelTime]:
+        """What was measured; waits for the last kernel."""
+        with self._lock:
+            events, self._events = self._events, []
+        if not events:
+            return []
+        self._record().synchronize()
+        elapsed = self._cupy.cuda.get_elapsed_time  # milliseconds
+        return [
+            KernelTime(
+                node_name,
+                op,
+                int(elapsed(self._begin, before) * 1000),
+                int(elapsed(before, behind) * 1000),
+            )
+            for node_name, op, before, behind in events
+        ]
+
+    def _record(self) -> Any:
+        event = self._cupy.cuda.Event()
+        event.record(self._stream)
+        return event
