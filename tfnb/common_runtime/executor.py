@@ -425,8 +425,8 @@ def end_step(run_state: RunState, error: BaseException) -> None:
     states = run_state.with_joined_calls()
     # A call that has joined answers when its kernels have, which nobody will tell it any more.
     for state in states[1:]:
-        caller: RunState = state.call.ctx.step.run_state  # type: ignore[union-attr]
-        caller.num_waiting -= 1
+        if state.call is not None:
+            state.call.caller.num_waiting -= 1
     for state in states:
         for *_, work in list(state.waiting.values()):
             if work is not None and work.take():

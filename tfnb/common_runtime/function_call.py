@@ -34,7 +34,7 @@ MAX_DEPTH = 64
 class PendingCall:
     """A call that has joined its caller's step."""
 
-    __slots__ = ("_done", "_is_over", "ctx", "executors", "function", "run_state")
+    __slots__ = ("_done", "_is_over", "caller", "ctx", "executors", "function", "run_state")
 
     def __init__(
         self,
@@ -51,6 +51,7 @@ class PendingCall:
         caller = _caller(function, ctx, args)
         self.function = function
         self.ctx = ctx
+        self.caller = caller
         self._done = done
         self._is_over = False
         # What is sent outside may be for the body, unless the body has such names of its own.
@@ -108,7 +109,7 @@ class PendingCall:
         call: PendingCall | None = self
         while call is not None:
             add_call_note(error, call.function, call.ctx)
-            call = call.ctx.step.run_state.call  # type: ignore[attr-defined]
+            call = call.caller.call
 
 
 def add_call_note(

@@ -212,10 +212,7 @@ class RunState:
     @property
     def stands_still(self) -> bool:
         """Whether the thread that drives this sleeps until somebody answers."""
-        if self.call is None:
-            return self.is_still
-        caller: RunState = self.call.ctx.step.run_state  # type: ignore[assignment]
-        return caller.stands_still
+        return self.is_still if self.call is None else self.call.caller.stands_still
 
     def close(self) -> None:
         """Frees what the step owned."""

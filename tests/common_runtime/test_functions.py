@@ -1,0 +1,405 @@
+"""Function calls that run along with the step of whoever calls: waiting, ending, watching."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from google.protobuf import text_format
+
+import tfnb as tf
+from tfnb.core.attr_value import NameAttrList
+from tfnb.core.step_events import PartitionedGraph, StepObserver
+from tfnb.framework.function import Defun
+from tfnb.ops import functional_ops
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    """A graph of the test's own."""
+    with tf.Graph().as_default() as found:
+        yield found
+
+
+def plain(**fields: Any) -> tf.ConfigProto:
+    """Every call is a call: nothing is inlined."""
+    config = tf.ConfigProto(**fields)
+    config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
+    return config
+
+
+def float_queue() -> Any:
+    """A queue of numbers."""
+    return tf.FIFOQueue(10, tf.float32, shapes=[[]])
+
+
+def taking(queue: Any, name: str = "Take") -> Any:
+    """A function that waits for an element of a queue."""
+
+    @Defun(tf.float32, func_name=name)
+    def take(x: Any) -> Any:
+        return queue.dequeue() + x
+
+    return take
+
+
+def test_a_body_that_waits_lets_the_caller_go_on():
+    """What it waits for comes from another node of the same step."""
+    queue = float_queue()
+    result = taking(queue)(tf.constant(1.0))
+    put = queue.enqueue(tf.constant(5.0))
+    with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
+        for _ in range(3):
+            assert session.run([result, put])[0] == 6.0
+
+
+def test_two_bodies_may_wait_for_each_other():
+    """One gives what the other waits for, and waits for what that one gives then."""
+    first, second = float_queue(), float_queue()
+
+    @Defun(tf.float32, func_name="Ping")
+    def ping(x: Any) -> Any:
+        with tf.control_dependencies([first.enqueue(x)]):
+            return second.dequeue()
+
+    @Defun(tf.float32, func_name="Pong")
+    def pong(x: Any) -> Any:
+        got = first.dequeue()
+        with tf.control_dependencies([second.enqueue(got * 2.0)]):
+            return got + x
+
+    with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
+        a, b = pong(tf.constant(10.0)), ping(tf.constant(3.0))
+        assert session.run([a, b]) == [13.0, 6.0]
+        assert session.run([b, a]) == [6.0, 13.0]
+
+
+def test_calls_within_calls_wait_too():
+    """Two levels down; other calls of the step are over meanwhile."""
+    queue = float_queue()
+    take = taking(queue)
+
+    @Defun(tf.float32, func_name="Outer")
+    def outer(x: Any) -> Any:
+        return take(x) * 2.0 + take(x)
+
+    twice = Defun(tf.float32, func_name="Twice")(lambda x: x + x)
+    result, done = outer(tf.constant(1.0)), twice(tf.constant(4.0))
+    put = queue.enqueue_many([done + tf.constant([0.0, 0.0])])
+    with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
+        assert session.run([result, put])[0] == 27.0
+
+
+@pytest.mark.parametrize("kind", ["while", "for", "if", "case"])
+def test_loops_and_branches_that_are_not_taken_apart_wait_too(kind):
+    """Each round waits for an element that another node of the step gives."""
+    queue = tf.FIFOQueue(10, tf.float32, shapes=[[]], shared_name="shared")
+
+    def take() -> Any:
+        # A captured handle would be one more argument, which such nodes do not pass.
+        return tf.FIFOQueue(10, tf.float32, shapes=[[]], shared_name="shared").dequeue()
+
+    for function in (
+        Defun(tf.int32, tf.float32, func_name="Below")(lambda i, t: i < 3),
+        Defun(tf.int32, tf.float32, func_name="NextRound")(lambda i, t: (i + 1, t + take())),
+        Defun(tf.int32, tf.float32, func_name="AddOne")(lambda i, t: t + take()),
+        Defun(tf.float32, func_name="OneMore")(lambda t: t + take()),
+    ):
+        function.add_to_graph(tf.get_default_graph())
+    zero = tf.constant(0.0)
+    if kind == "while":
+        _, result = functional_ops.while_(
+            [tf.constant(0), zero],
+            cond=NameAttrList("Below", {}),
+            body=NameAttrList("NextRound", {}),
+        )
+    elif kind == "for":
+        (result,) = functional_ops.for_(0, 3, 1, [zero], body=NameAttrList("AddOne", {}))
+    elif kind == "if":
+        one = NameAttrList("OneMore", {})
+        (result,) = functional_ops.if_(
+            True, [zero], Tout=[tf.float32], then_branch=one, else_branch=one
+        )
+    else:
+        one = NameAttrList("OneMore", {})
+        (result,) = functional_ops.case(1, [zero], Tout=[tf.float32], branches=[one, one])
+    put = queue.enqueue_many([[1.0, 2.0, 3.0]])
+    with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
+        assert session.run([result, put])[0] == (6.0 if kind in ("while", "for") else 1.0)
+
+
+def test_a_time_out_reaches_into_a_call_and_says_what_waits_there():
+    """The node, its function, and who called it."""
+    result = taking(float_queue())(tf.constant(1.0), name="call")
+    with (
+        tf.Session(config=plain()) as session,
+        pytest.raises(tf.errors.DeadlineExceededError) as caught,
+    ):
+        session.run(result, options=tf.RunOptions(timeout_in_ms=100))
+    message = caught.value.message
+    assert "QueueDequeueV2) waits for elements of queue" in message
+    assert "in function 'Take' called by 'call'" in message
+
+
+def test_closing_the_session_ends_what_waits_inside_a_call():
+    """Whoever runs the step hears of it."""
+    result = taking(float_queue())(tf.constant(1.0))
+    session = tf.Session(config=plain())
+    inside = threading.Event()
+
+    class Watcher(StepObserver):
+        def call_started(self, *_: Any) -> None:
+            inside.set()
+
+    session._session.step_events.add(Watcher())
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            session.run(result)
+        except Exception as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert inside.wait(20)
+    session.close()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert isinstance(failed[0], tf.errors.CancelledError)
+
+
+def test_ctrl_c_ends_what_waits_inside_a_call():
+    """The session can be used on."""
+    queue = float_queue()
+    result = taking(queue)(tf.constant(1.0))
+
+    class Interrupter(StepObserver):
+        def call_started(self, *_: Any) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    watcher = Interrupter()
+    with tf.Session(config=plain()) as session:
+        session._session.step_events.add(watcher)
+        with pytest.raises(KeyboardInterrupt):
+            session.run(result)
+        session._session.step_events.remove(watcher)
+        session.run(queue.enqueue(tf.constant(2.0)))
+        assert session.run(result) == 3.0
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_an_error_says_in_which_function_and_who_called_it(waits):
+    """The node is the body's; each call adds a line."""
+    queue = float_queue()
+
+    @Defun(tf.int32, func_name="Divide")
+    def divide(x: Any) -> Any:
+        if waits:
+            with tf.control_dependencies([queue.dequeue()]):
+                return tf.floordiv(7, x, name="bad")
+        return tf.floordiv(7, x, name="bad")
+
+    @Defun(tf.int32, func_name="Around")
+    def around(x: Any) -> Any:
+        return divide(x, name="inner") + 1
+
+    result = around(tf.constant(0), name="outer")
+    fetches = [result, queue.enqueue(tf.constant(1.0))] if waits else result
+    with (
+        tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session,
+        pytest.raises(tf.errors.InvalidArgumentError, match="division by zero") as caught,
+    ):
+        session.run(fetches)
+    assert caught.value.node_name == "bad_0"
+    notes = "\n".join(caught.value.__notes__)
+    assert "in function 'Divide', called by node 'inner'" in notes
+    assert "in function 'Around', called by node 'outer'" in notes
+
+
+def test_an_error_elsewhere_ends_calls_that_wait():
+    """Nothing is left behind, and the next step runs."""
+    queue = float_queue()
+    result = taking(queue)(tf.constant(1.0))
+    bad = tf.floordiv(1, tf.placeholder_with_default(0, []))
+    with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="division by zero"):
+            session.run([result, bad])
+        session.run(queue.enqueue(tf.constant(2.0)))
+        assert session.run(result) == 3.0
+
+
+def test_partial_runs_drive_calls_that_wait():
+    """A feed of a later call is what the body is given."""
+    queue = float_queue()
+    x = tf.placeholder(tf.float32, [])
+    result = taking(queue)(x)
+    y = tf.placeholder(tf.float32, [])
+    twice = y * 2.0
+    with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
+        handle = session.partial_run_setup([result, twice], [x, y])
+        assert session.partial_run(handle, twice, {y: 2.0, x: 1.0}) == 4.0
+        session.run(queue.enqueue(tf.constant(2.0)))
+        assert session.partial_run(handle, result) == 3.0
+
+
+_FACTORIAL = """
+    library {
+      function {
+        signature { name: "Fact" input_arg { name: "n" type: DT_INT32 }
+                    output_arg { name: "y" type: DT_INT32 } }
+        node_def { name: "one" op: "Const"
+          attr { key: "dtype" value { type: DT_INT32 } }
+          attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 1 } } } }
+        node_def { name: "more" op: "Greater" input: "n" input: "one:output:0"
+          attr { key: "T" value { type: DT_INT32 } } }
+        node_def { name: "if" op: "If" input: "more:z:0" input: "n"
+          attr { key: "Tcond" value { type: DT_BOOL } }
+          attr { key: "Tin" value { list { type: DT_INT32 } } }
+          attr { key: "Tout" value { list { type: DT_INT32 } } }
+          attr { key: "_lower_using_switch_merge" value { b: LOWER } }
+          attr { key: "then_branch" value { func { name: "Down" } } }
+          attr { key: "else_branch" value { func { name: "Same" } } } }
+        ret { key: "y" value: "if:output:0" }
+      }
+      function {
+        signature { name: "Down" input_arg { name: "n" type: DT_INT32 }
+                    output_arg { name: "y" type: DT_INT32 } }
+        node_def { name: "one" op: "Const"
+          attr { key: "dtype" value { type: DT_INT32 } }
+          attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 1 } } } }
+        node_def { name: "less" op: "Sub" input: "n" input: "one:output:0"
+          attr { key: "T" value { type: DT_INT32 } } }
+        node_def { name: "again" op: "Fact" input: "less:z:0" }
+        node_def { name: "mul" op: "Mul" input: "n" input: "again:y:0"
+          attr { key: "T" value { type: DT_INT32 } } }
+        ret { key: "y" value: "mul:z:0" }
+      }
+      function {
+        signature { name: "Same" input_arg { name: "n" type: DT_INT32 }
+                    output_arg { name: "y" type: DT_INT32 } }
+        ret { key: "y" value: "n" }
+      }
+    }
+    node { name: "n" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } } }
+    node { name: "fact" op: "Fact" input: "n" }
+    versions { producer: 27 min_consumer: 12 }
+"""
+
+
+@pytest.mark.parametrize("lower", ["true", "false"])
+@pytest.mark.parametrize("inline", [True, False])
+def test_a_function_that_calls_itself_may_end(lower, inline):
+    """It is not inlined into itself for ever; too deep a recursion is an error that says so."""
+    text = _FACTORIAL.replace("LOWER", lower)
+    tf.import_graph_def(text_format.Parse(text, tf.GraphDef()), name="")
+    with tf.Session(config=tf.ConfigProto() if inline else plain()) as session:
+        assert session.run("fact:0", {"n:0": 10}) == 3628800
+        assert session.run("fact:0", {"n:0": 1}) == 1
+        with pytest.raises(tf.errors.InvalidArgumentError, match="was called 64 calls deep"):
+            session.run("fact:0", {"n:0": 1000})
+        assert session.run("fact:0", {"n:0": 3}) == 6
+
+
+class InsideWatcher(StepObserver):
+    """Notes which nodes ran in which call."""
+
+    def __init__(self) -> None:
+        self.functions: dict[int, PartitionedGraph] = {}
+        self.calls: dict[int, tuple[int, int]] = {}
+        self.ended: list[int] = []
+        self.nodes: list[tuple[str, str]] = []
+
+    def function_instantiated(self, partitioned: PartitionedGraph) -> None:
+        """A function's view."""
+        self.functions[partitioned.signature_id] = partitioned
+
+    def call_started(
+        self, call_id: int, signature_id: int, step_id: int, partition: int, node_id: int, t_ns: int
+    ) -> None:
+        """A call begins."""
+        self.calls[call_id] = (signature_id, node_id)
+
+    def call_done(self, call_id: int, t_ns: int) -> None:
+        """A call is over."""
+        self.ended.append(call_id)
+
+    def node_done(
+        self,
+        step_id: int,
+        partition: int,
+        node_id: int,
+        frame: int,
+        iteration: int,
+        t: int,
+        d: bool,
+    ) -> None:
+        """A node of the step or of a call."""
+        if step_id in self.calls:
+            view = self.functions[self.calls[step_id][0]]
+            self.nodes.append((view.function, view.partitions[partition].node_names[node_id]))
+
+
+class OutsideWatcher(StepObserver):
+    """Counts nodes; does not ask for what is inside calls."""
+
+    def __init__(self) -> None:
+        self.num_nodes = 0
+
+    def node_done(self, *_: Any) -> None:
+        """A node."""
+        self.num_nodes += 1
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_observers_who_ask_see_what_happens_inside_calls(waits):
+    """Others see the step's own nodes only."""
+    queue = float_queue()
+
+    @Defun(tf.float32, func_name="Sine")
+    def sine(x: Any) -> Any:
+        return tf.sin(x, name="s") + (queue.dequeue(name="take") if waits else 0.0)
+
+    result = sine(tf.constant(0.0, name="c"), name="call")
+    inside, outside = InsideWatcher(), OutsideWatcher()
+    with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
+        session._session.step_events.add(outside)
+        if waits:
+            session.run(queue.enqueue(tf.constant(0.0)))
+        before = outside.num_nodes
+        session._session.step_events.add(inside)
+        assert session.run(result) == 0.0
+        alone = outside.num_nodes - before
+    assert alone == (4 if waits else 3)  # c, the queue's handle, the call, its result
+    assert ("Sine", "s") in inside.nodes
+    assert (("Sine", "take") in inside.nodes) is waits
+    assert inside.ended == list(inside.calls)
+    late = InsideWatcher()
+    session._session.step_events.add(late)
+    assert [view.function for view in late.functions.values()] == ["Sine"]
+
+
+def test_an_immediate_call_runs_in_the_schedule_of_its_caller():
+    """No executor counts anything where nothing can wait."""
+    twice = Defun(tf.float32, func_name="Twice")(lambda x: x + x)
+    result = twice(tf.constant(4.0)) + 1.0
+    with tf.Session(config=plain()) as session:
+        assert [session.run(result) for _ in range(3)] == [9.0] * 3
+        native = session._session
+        prepared = native.prepare((), (result.name,), ())
+        assert prepared.executors.states[0].schedule is not None
+        assert prepared.executors.states[0].lowered is not None
+
+
+def test_many_calls_may_wait_at_once():
+    """A hundred calls, one queue; each gets one element."""
+    queue = tf.FIFOQueue(200, tf.float32, shapes=[[]])
+    take = taking(queue)
+    results = [take(tf.constant(0.0)) for _ in range(100)]
+    put = queue.enqueue_many([tf.range(100.0)])
+    with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
+        found = session.run([*results, put])[:-1]
+    assert sorted(found) == np.arange(100.0).tolist()
