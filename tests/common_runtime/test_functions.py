@@ -93,22 +93,65 @@ def test_calls_within_calls_wait_too():
         assert session.run([result, put])[0] == 27.0
 
 
+def _node(name: str, op: str, *inputs: str, **attrs: str) -> str:
+    text = f'node_def {{ name: "{name}" op: "{op}"'
+    text += "".join(f' input: "{one}"' for one in inputs)
+    for key, value in attrs.items():
+        text += f' attr {{ key: "{key}" value {{ {value} }} }}'
+    return f"{text} }}"
+
+
+_INT, _FLOAT = "type: DT_INT32", "type: DT_FLOAT"
+_ARGS = {"i": "DT_INT32", "t": "DT_FLOAT"}
+
+
+def _number(name: str, value: int) -> str:
+    tensor = f"tensor {{ dtype: DT_INT32 tensor_shape {{}} int_val: {value} }}"
+    return _node(name, "Const", dtype=_INT, value=tensor)
+
+
+def _below() -> str:
+    return f"""function {{ signature {{ name: "Below"
+        input_arg {{ name: "i" type: DT_INT32 }} input_arg {{ name: "t" type: DT_FLOAT }}
+        output_arg {{ name: "p" type: DT_BOOL }} }}
+        {_number("three", 3)} {_node("less", "Less", "i", "three:output:0", T=_INT)}
+        ret {{ key: "p" value: "less:z:0" }} }}"""
+
+
+def _adding_an_element(name: str, args: str, *, with_next: bool = False) -> str:
+    """A function that adds an element of the queue named "shared" to t, and perhaps 1 to i."""
+    signature = "".join(f'input_arg {{ name: "{a}" type: {_ARGS[a]} }}' for a in args.split())
+    body = _node(
+        "queue", "FIFOQueueV2", component_types="list { type: DT_FLOAT }",
+        shapes="list { shape {} }", capacity="i: 10", shared_name='s: "shared"',
+    )  # fmt: skip
+    types = "list { type: DT_FLOAT }"
+    body += _node("take", "QueueDequeueV2", "queue:handle:0", component_types=types)
+    body += _node("sum", "AddV2", "t", "take:components:0", T=_FLOAT)
+    returned = 'ret { key: "total" value: "sum:z:0" }'
+    if with_next:
+        signature += 'output_arg { name: "next" type: DT_INT32 }'
+        body += _number("one", 1) + _node("add", "AddV2", "i", "one:output:0", T=_INT)
+        returned += 'ret { key: "next" value: "add:z:0" }'
+    signature += 'output_arg { name: "total" type: DT_FLOAT }'
+    return f'function {{ signature {{ name: "{name}" {signature} }} {body} {returned} }}'
+
+
 @pytest.mark.parametrize("kind", ["while", "for", "if", "case"])
 def test_loops_and_branches_that_are_not_taken_apart_wait_too(kind):
     """Each round waits for an element that another node of the step gives."""
     queue = tf.FIFOQueue(10, tf.float32, shapes=[[]], shared_name="shared")
 
-    def take() -> Any:
-        # A captured handle would be one more argument, which such nodes do not pass.
-        return tf.FIFOQueue(10, tf.float32, shapes=[[]], shared_name="shared").dequeue()
-
-    for function in (
-        Defun(tf.int32, tf.float32, func_name="Below")(lambda i, t: i < 3),
-        Defun(tf.int32, tf.float32, func_name="NextRound")(lambda i, t: (i + 1, t + take())),
-        Defun(tf.int32, tf.float32, func_name="AddOne")(lambda i, t: t + take()),
-        Defun(tf.float32, func_name="OneMore")(lambda t: t + take()),
-    ):
-        function.add_to_graph(tf.get_default_graph())
+    library = "".join(
+        [
+            _below(),
+            _adding_an_element("NextRound", "i t", with_next=True),
+            _adding_an_element("AddOne", "i t"),
+            _adding_an_element("OneMore", "t"),
+        ]
+    )
+    text = f"library {{ {library} }} versions {{ producer: 27 min_consumer: 12 }}"
+    tf.import_graph_def(text_format.Parse(text, tf.GraphDef()), name="")
     zero = tf.constant(0.0)
     if kind == "while":
         _, result = functional_ops.while_(
