@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import tfnb.common_runtime.direct_session
+import tfnb.common_runtime.direct_session_factory
 import tfnb.ops.constant_ops
 import tfnb.ops.control_flow_ops
 import tfnb.ops.cwise_binary_ops

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tfnb.client.session
-import tfnb.common_runtime.direct_session
+import tfnb.common_runtime.direct_session_factory
 import tfnb.ops.all_ops  # noqa: F401 - registers the ops
 from tests.common_runtime.graph_defs import binary, const, node, placeholder, session
 from tests.common_runtime.metadata_text import (

@@ -26,7 +26,7 @@ from tfnb.client.callable import CallableFromOptions, make_callable
 from tfnb.client.feeds import expand_feed_dict
 from tfnb.client.fetches import FetchMapper, structure_key
 from tfnb.client.session_errors import describe, explain
-from tfnb.common_runtime import direct_session, session_factory
+from tfnb.common_runtime import direct_session_factory, session_factory
 from tfnb.common_runtime.optimization_registry import OptimizationReports
 from tfnb.core import errors
 from tfnb.framework import default_session, traceback_of_user
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 # Importing it registered the factory that serves this process.
-assert direct_session.DIRECT_SESSION_FACTORY is not None
+assert direct_session_factory.DIRECT_SESSION_FACTORY is not None
 
 
 _live_sessions: weakref.WeakSet[BaseSession] = weakref.WeakSet()

@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-import weakref
-from sys import getrefcount
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +23,9 @@ import numpy as np
 
 import tfnb.common_runtime.lower_functional_ops
 import tfnb.common_runtime.meta_optimizer  # noqa: F401 - register the passes
-from tfnb.common_runtime import session_factory, session_settings
+from tfnb.common_runtime import session_settings
 from tfnb.common_runtime.callables import Callables
 from tfnb.common_runtime.cost_model_manager import CostModelManager
-from tfnb.common_runtime.device_mgr import DeviceMgr, make_local_devices
 from tfnb.common_runtime.executor import ExecutorState, drive
 from tfnb.common_runtime.executors_and_keys import (
     ExecutorItem,
@@ -37,6 +34,7 @@ from tfnb.common_runtime.executors_and_keys import (
     type_of_signature,
     view,
 )
+from tfnb.common_runtime.fetched_values import check_retvals, own_all
 from tfnb.common_runtime.function_library_runtime import FunctionLibraryRuntime
 from tfnb.common_runtime.graph_execution_state import GraphExecutionState
 from tfnb.common_runtime.immutable_executor_state import initialize
@@ -48,16 +46,15 @@ from tfnb.common_runtime.optimization_registry import (
     OptimizationReports,
 )
 from tfnb.common_runtime.partial_run import PartialRuns
-from tfnb.common_runtime.run_state import CallFrame, RunState
+from tfnb.common_runtime.run_state import CallFrame, RunState, start_timer
 from tfnb.common_runtime.session import Session
 from tfnb.common_runtime.session_state import SessionState
 from tfnb.common_runtime.session_views import partitioned_view, placed_view
 from tfnb.common_runtime.step_stats_collector import RunRecorder, add_allocations
 from tfnb.common_runtime.thread_pool import InterOpThreadPools
-from tfnb.common_runtime.waiting import absent_value, explain_steps
+from tfnb.common_runtime.waiting import explain_steps
 from tfnb.core import errors
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
-from tfnb.core.resource_mgr import RefCell
 from tfnb.core.step_events import StepEvents
 from tfnb.graph.function_library import FunctionDefinition
 from tfnb.graph.graph_partition import partition
@@ -66,6 +63,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tfnb.common_runtime.device import Device, DeviceAttributes
+    from tfnb.common_runtime.device_mgr import DeviceMgr
     from tfnb.common_runtime.session_factory import SessionOptions
     from tfnb.common_runtime.thread_pool import ThreadPool
     from tfnb.core.standstill import Standstill
@@ -343,7 +341,7 @@ class DirectSession(Session):
                     for index, state in enumerate(states)
                 ]
                 drive(run_state, running)
-                _check_retvals(executors, run_state, running)
+                check_retvals(executors, run_state, running)
             for device in executors.devices_to_sync:
                 device.synchronize()
         except BaseException as failure:
@@ -500,7 +498,6 @@ class DirectSession(Session):
         for run_state in list(self._active):
             run_state.abort(error)
             run_state.wake.set()
-        DIRECT_SESSION_FACTORY.forget(self)
         session_settings.release(self._metadata_key)
         self._thread_pools.close()
         if not self._active:
@@ -623,88 +620,3 @@ def _sorted(feeds: tuple[str, ...], what: str) -> tuple[str, ...]:
         if name == following:
             raise errors.invalid_argument(f"Endpoint '{name}' fed more than once as a {what}.")
     return names
-
-
-def start_timer(run_state: RunState, timeout_ms: int) -> threading.Timer:
-    """Ends a step that takes longer than ``timeout_ms`` milliseconds."""
-
-    def expire() -> None:
-        run_state.end(errors.deadline_exceeded("Timed out waiting for notification"))
-
-    timer = threading.Timer(timeout_ms / 1000, expire)
-    timer.daemon = True
-    timer.start()
-    return timer
-
-
-def _check_retvals(
-    executors: Executors, run_state: RunState, states: Sequence[ExecutorState]
-) -> None:
-    """Refuses a step that ended without a value for one of its fetches.
-
-    Raises:
-      InvalidArgumentError: a fetched tensor is dead, or never became ready.
-    """
-    frame = run_state.call_frame
-    assert frame is not None
-    for position, value in enumerate(frame.retvals):
-        if value is None:
-            raise absent_value(states, position, f"'{executors.fetches[position]}'")
-
-
-def own_all(results: list[Any]) -> list[Any]:
-    """Values that the caller may keep and write to.
-
-    Raises:
-      FailedPreconditionError: a fetched variable has no value.
-    """
-    for position, value in enumerate(results):
-        if isinstance(value, np.ndarray):
-            # Held here by: the list, the local name, getrefcount's argument.
-            if getrefcount(value) > 3 or value.base is not None or not value.flags.writeable:
-                results[position] = value.copy()
-        elif isinstance(value, RefCell):
-            found = value.read()
-            results[position] = found.copy() if isinstance(found, np.ndarray) else found
-    return results
-
-
-class DirectSessionFactory:
-    """Makes sessions for the empty target, and knows those that live."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._sessions: weakref.WeakSet[DirectSession] = weakref.WeakSet()  # guarded by self._lock
-
-    def accepts_options(self, options: SessionOptions) -> bool:
-        """Whether the target is this process."""
-        return options.target == ""
-
-    def new_session(self, options: SessionOptions) -> DirectSession:
-        """A session with devices of its own."""
-        config = options.config
-        session_settings.check_device_filters(config)
-        devices = make_local_devices(dict(config.device_count), config.gpu_options)
-        session = DirectSession(options, DeviceMgr(devices))
-        with self._lock:
-            self._sessions.add(session)
-        return session
-
-    def forget(self, session: DirectSession) -> None:
-        """Takes a closed session off the list."""
-        with self._lock:
-            self._sessions.discard(session)
-
-    def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Clears the containers of every live session and closes the sessions."""
-        with self._lock:
-            sessions = list(self._sessions)
-            self._sessions.clear()
-        for session in sessions:
-            session.reset_containers(containers)
-        for session in sessions:
-            session.close()
-
-
-DIRECT_SESSION_FACTORY = DirectSessionFactory()
-session_factory.register("DIRECT_SESSION", DIRECT_SESSION_FACTORY)

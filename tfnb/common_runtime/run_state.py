@@ -13,6 +13,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from tfnb.core import errors
 from tfnb.core.cancellation import CancellationManager
 from tfnb.core.rendezvous import Rendezvous
 from tfnb.core.resource_mgr import ResourceMgr
@@ -219,3 +220,15 @@ class RunState:
         self.executors = ()
         if self._step_container is not None:
             self._step_container.clear()
+
+
+def start_timer(run_state: RunState, timeout_ms: int) -> threading.Timer:
+    """Ends a step that takes longer than ``timeout_ms`` milliseconds."""
+
+    def expire() -> None:
+        run_state.end(errors.deadline_exceeded("Timed out waiting for notification"))
+
+    timer = threading.Timer(timeout_ms / 1000, expire)
+    timer.daemon = True
+    timer.start()
+    return timer

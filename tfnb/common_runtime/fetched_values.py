@@ -1,0 +1,50 @@
+"""What leaves a step: values that are there, and that the caller may keep and write to."""
+
+from __future__ import annotations
+
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.common_runtime.waiting import absent_value
+from tfnb.core.resource_mgr import RefCell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.common_runtime.executor import ExecutorState
+    from tfnb.common_runtime.executors_and_keys import Executors
+    from tfnb.common_runtime.run_state import RunState
+
+
+def check_retvals(
+    executors: Executors, run_state: RunState, states: Sequence[ExecutorState]
+) -> None:
+    """Refuses a step that ended without a value for one of its fetches.
+
+    Raises:
+      InvalidArgumentError: a fetched tensor is dead, or never became ready.
+    """
+    frame = run_state.call_frame
+    assert frame is not None
+    for position, value in enumerate(frame.retvals):
+        if value is None:
+            raise absent_value(states, position, f"'{executors.fetches[position]}'")
+
+
+def own_all(results: list[Any]) -> list[Any]:
+    """Values that the caller may keep and write to.
+
+    Raises:
+      FailedPreconditionError: a fetched variable has no value.
+    """
+    for position, value in enumerate(results):
+        if isinstance(value, np.ndarray):
+            # Held here by: the list, the local name, getrefcount's argument.
+            if getrefcount(value) > 3 or value.base is not None or not value.flags.writeable:
+                results[position] = value.copy()
+        elif isinstance(value, RefCell):
+            found = value.read()
+            results[position] = found.copy() if isinstance(found, np.ndarray) else found
+    return results
