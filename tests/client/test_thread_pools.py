@@ -94,11 +94,11 @@ class Background:
 
 
 def wait_until_asked_to_end(sess: tf.Session) -> None:
-    """Returns when the one step in flight has been asked to end."""
+    """Returns when the one step in flight was asked to end, and its thread has noticed."""
     (step,) = sess._session.active_steps()
-    pause = threading.Event()
+    cancellation, pause = step.cancellation_manager, threading.Event()
     for _ in range(3000):
-        if step.stop is not None:
+        if step.stop is not None and cancellation.is_cancelled:
             return
         pause.wait(0.01)
     raise AssertionError("nobody asked the step to end")
