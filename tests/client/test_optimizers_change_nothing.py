@@ -20,8 +20,8 @@ SHAPES: list[tuple[int, ...]] = [(), (1,), (3,), (2, 3), (1, 3), (2, 1)]
 
 
 def everything_on() -> tf.ConfigProto:
-    """All optimizers, on graphs of any size."""
-    config = tf.ConfigProto()
+    """All optimizers, on graphs of any size, over two devices."""
+    config = tf.ConfigProto(device_count={"CPU": 2})
     rewrite = config.graph_options.rewrite_options
     rewrite.loop_optimization = rewrite.ON
     rewrite.min_graph_nodes = -1
@@ -30,7 +30,7 @@ def everything_on() -> tf.ConfigProto:
 
 def everything_off() -> tf.ConfigProto:
     """No pass at all."""
-    config = tf.ConfigProto()
+    config = tf.ConfigProto(device_count={"CPU": 2})
     config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
     config.graph_options.rewrite_options.disable_meta_optimizer = True
     return config
@@ -46,13 +46,19 @@ def bits(value: Any) -> Any:
     return array.dtype.str, array.shape, array.tobytes()
 
 
-def answer(fetches: Any, feeds: dict[Any, Any], config: Any) -> Any:
-    """What a run gives: bits, or the class of its error."""
+def answer(case: Any, config: Any) -> Any:
+    """What two runs give: bits, or the class of their error."""
+    fetches, targets, feeds, variables = case
     with tf.Session(config=config) as session:
-        try:
-            return [bits(value) for value in session.run(fetches, feeds)]
-        except tf.errors.OpError as error:
-            return type(error)
+        session.run([one.initializer for one in variables])
+        answers = []
+        for _ in range(2):
+            try:
+                found = session.run([fetches, targets], feeds)[0]
+                answers.append([bits(value) for value in found])
+            except tf.errors.OpError as error:
+                answers.append(type(error))
+        return answers, [bits(session.run(one)) for one in variables]
 
 
 class Drawer:
@@ -62,6 +68,8 @@ class Drawer:
         self.draw = draw
         self.feeds: dict[Any, Any] = {}
         self.pool: list[Any] = []
+        self.variables: list[Any] = []
+        self.last_write: Any = None
 
     def some(self, strategy: Any) -> Any:
         """A drawn value."""
@@ -109,9 +117,12 @@ class Drawer:
         makers = [
             self.arithmetic, self.arithmetic, self.unary, self.logic, self.cast, self.layout,
             self.passing, self.metadata, self.reduction, self.ordered, self.cond, self.loop,
+            self.state, self.state,
         ]  # fmt: skip
+        device = self.some(st.sampled_from([None, None, "/cpu:0", "/cpu:1"]))
         try:
-            made = self.some(st.sampled_from(makers))()
+            with tf.device(device):
+                made = self.some(st.sampled_from(makers))()
         except (ValueError, TypeError):
             return  # shapes that cannot fit are refused while building
         self.pool.append(made)
@@ -218,6 +229,24 @@ class Drawer:
             x = self.pick("float")
             return self.some(st.sampled_from([tf.identity, lambda y: y * 1.0]))(x)
 
+    def state(self) -> Any:
+        """Writes a variable after all that was written before, and reads it."""
+        if not self.variables:
+            self.variables = [
+                tf.Variable(1.0, use_resource=True, dtype=tf.float32),
+                tf.Variable(1.0, use_resource=False, dtype=tf.float32),
+            ]
+        v = self.some(st.sampled_from(self.variables))
+        x = self.pick("float")
+        amount = tf.reduce_max(tf.cast(x, tf.float32)) * self.some(st.sampled_from([0.0, 1.0]))
+        with tf.control_dependencies([] if self.last_write is None else [self.last_write]):
+            write = v.assign_add(amount)
+        with tf.control_dependencies([write]):
+            read = tf.identity(v)
+        with tf.control_dependencies([read]):
+            self.last_write = tf.no_op()
+        return read
+
     def cond(self) -> Any:
         """A conditional, maybe on a constant."""
         pred = self.pick("bool")
@@ -239,8 +268,8 @@ class Drawer:
 
 
 @st.composite
-def graphs(draw: Callable[[Any], Any]) -> tuple[list[Any], dict[Any, Any], tf.Graph]:
-    """A graph with what to fetch and what to feed."""
+def graphs(draw: Callable[[Any], Any]) -> tuple[Any, tf.Graph]:
+    """A graph with what to fetch, run and feed, and its variables."""
     with tf.Graph().as_default() as graph:
         tf.set_random_seed(1)
         drawer = Drawer(draw)
@@ -251,16 +280,17 @@ def graphs(draw: Callable[[Any], Any]) -> tuple[list[Any], dict[Any, Any], tf.Gr
         made = drawer.pool[3:] or drawer.pool
         fetches = draw(st.lists(st.sampled_from(made), min_size=1, max_size=5))
         fetches.append(made[-1])
-    return fetches, drawer.feeds, graph
+        targets = draw(st.lists(st.sampled_from([one.op for one in made]), max_size=2))
+    return (fetches, targets, drawer.feeds, drawer.variables), graph
 
 
 @pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(graphs())
-def test_random_graphs_answer_alike(case: Any) -> None:
+def test_random_graphs_answer_alike(made: Any) -> None:
     """Values to the bit, errors by class."""
-    fetches, feeds, graph = case
+    case, graph = made
     with graph.as_default():
-        expected = answer(fetches, feeds, everything_off())
-        assert answer(fetches, feeds, everything_on()) == expected
-        assert answer(fetches, feeds, None) == expected
+        expected = answer(case, everything_off())
+        assert answer(case, everything_on()) == expected
+        assert answer(case, tf.ConfigProto(device_count={"CPU": 2})) == expected

@@ -124,6 +124,17 @@ def test_placement_of_what_never_ran_is_prepared(
     assert "\np " in out(loaded, "%tfnb placement q", capsys)
 
 
+def test_placement_says_what_passes_did(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Below the table, where they did something."""
+    loaded.run_cell("p = tf.placeholder(tf.float32, name='p')\nq = tf.identity(p, name='q') + 1.0")
+    loaded.run_cell("r = tf.exp(q, name='r')")
+
+    text = out(loaded, "%tfnb placement r", capsys)
+    assert "changed since by passes:" in text
+    assert "'q' (Identity) only passes 'p:0' on" in text
+    assert "changed since" not in out(loaded, "%tfnb placement p", capsys)
+
+
 def test_watch_runs_the_cell_and_sums_up(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """The cell's value is displayed as ever; the summary follows."""
     loaded.run_cell("p = tf.placeholder(tf.float32, [])")

@@ -589,7 +589,7 @@ class DirectSession(Session):
                 if item.executor.device.is_asynchronous and sync_on_finish and self._sync_on_finish
             ),
         )
-        executors.placed = placed_view(executors.signature_id, client_graph)
+        executors.placed = placed_view(executors.signature_id, client_graph, executors.reports)
         executors.partitioned = partitioned_view(executors)
         self.step_events.placed(executors.placed)
         self.step_events.partitioned(executors.partitioned)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tfnb.common_runtime.optimization_registry import OptimizationReports
 from tfnb.core.step_events import PartitionedGraph, PartitionView, PlacedGraph, PlacementView
 from tfnb.graph.control_loops import control_flow_neighbour, is_control_loop
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from tfnb.graph.graph import Node
 
 
-def placed_view(signature_id: int, client_graph: ClientGraph) -> PlacedGraph:
+def placed_view(
+    signature_id: int, client_graph: ClientGraph, reports: OptimizationReports
+) -> PlacedGraph:
     """Where each node of a signature went and why; to be asked once the graph has been cut.
 
     What the placer decided, except for control flow, which cutting moves beside its data.  Nodes
@@ -32,7 +35,10 @@ def placed_view(signature_id: int, client_graph: ClientGraph) -> PlacedGraph:
         elif placed.chosen != node.assigned_device:
             why = f"{_why_moved(node)} (was on '{placed.chosen}', as it {placed.why})"
             views[node.name] = replace(placed, chosen=node.assigned_device, why=why)
-    return PlacedGraph(signature_id, tuple(views.values()))
+    # What was never in this graph is no change to it.
+    changed = OptimizationReports(report for report in reports if report.name != "pruning")
+    passes = tuple(str(changed).splitlines()) if changed else ()
+    return PlacedGraph(signature_id, tuple(views.values()), passes)
 
 
 def _origin(node: Node) -> str:

@@ -37,10 +37,11 @@ class PlacementView:
 
 @dataclass(slots=True, frozen=True)
 class PlacedGraph:
-    """A signature's graph after placement."""
+    """A signature's graph after placement, and in plain lines what passes did to it since."""
 
     signature_id: int
     placements: tuple[PlacementView, ...]
+    passes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, frozen=True)

@@ -56,7 +56,7 @@ def placement(
 
 
 def placement_text(placed: PlacedGraph) -> str:
-    """The placement as a table: node, op, requested and chosen device, reason."""
+    """The placement as a table: node, op, requested and chosen device, reason; then the passes."""
     rows: list[tuple[str, ...]] = [
         (view.node, view.op, view.requested or "any", _short(view.chosen), view.why)
         for view in placed.placements
@@ -64,7 +64,12 @@ def placement_text(placed: PlacedGraph) -> str:
     ]
     counts = Counter(row[3] for row in rows)
     head = ", ".join(f"{device}: {count}" for device, count in sorted(counts.items()))
-    return "\n".join([head, *_table(("node", "op", "requested", "device", "why"), rows)])
+    lines = [head, *_table(("node", "op", "requested", "device", "why"), rows)]
+    if placed.passes:
+        lines += ["", "changed since by passes:", *map(one_line, placed.passes[:_MAX_ROWS])]
+        if len(placed.passes) > _MAX_ROWS:
+            lines.append(f"... and {len(placed.passes) - _MAX_ROWS} lines more")
+    return "\n".join(lines)
 
 
 def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
