@@ -196,6 +196,7 @@ from tfnb.ops.control_flow_ops import no_op as no_op
 from tfnb.ops.control_flow_toggle import control_flow_v2_enabled as control_flow_v2_enabled
 from tfnb.ops.control_flow_toggle import disable_control_flow_v2 as disable_control_flow_v2
 from tfnb.ops.control_flow_toggle import enable_control_flow_v2 as enable_control_flow_v2
+from tfnb.ops.critical_section import CriticalSection as CriticalSection
 from tfnb.ops.custom_gradient import custom_gradient as custom_gradient
 from tfnb.ops.custom_gradient import grad_pass_through as grad_pass_through
 from tfnb.ops.custom_gradient import recompute_grad as recompute_grad
@@ -594,6 +595,7 @@ __all__ = [
     "AttrValue",
     "COMPILER_VERSION",
     "ConfigProto",
+    "CriticalSection",
     "DType",
     "DeviceSpec",
     "Dimension",

@@ -62,7 +62,8 @@ def collections_of(built: Any) -> dict[str, list[str]]:
             for item in built.get_collection(key)
         ]
         for key in sorted(built.get_all_collection_keys())
-        if not key.startswith("_")
+        # Critical sections keep objects that are no part of a graph.
+        if not key.startswith(("_", "critical_section"))
     }
 
 
@@ -738,3 +739,198 @@ def _runner_in_scopes(tf: Any) -> Any:
         back.name,
         back.enqueue_ops,
     ]
+
+
+# ------------------------------------------------------------------------- data-flow resources
+
+
+def _flow(tf: Any) -> Any:
+    """The module with the classes that are no public names."""
+    if "tensorflow" in tf.__name__:
+        from tensorflow.python.ops import data_flow_ops
+
+        return data_flow_ops
+    from tfnb.ops import data_flow_ops
+
+    return data_flow_ops
+
+
+@graph
+def _staging_area(tf: Any) -> Any:
+    area = _flow(tf).StagingArea([tf.float32, tf.int32], [[], [2]], capacity=3, memory_limit=99)
+    x, y = tf.constant(1.0), tf.constant([1, 2])
+    return [area.put([x, y]), area.get(), area.peek(0), area.size(), area.clear(), area.name]
+
+
+@graph
+def _staging_area_named(tf: Any) -> Any:
+    area = _flow(tf).StagingArea([tf.float32, tf.int32], names=["a", "b"], shared_name="area")
+    put = area.put({"b": tf.constant([1, 2]), "a": tf.constant(1.0)}, name="p")
+    return [put, area.get(name="g"), area.names, area.capacity, area.memory_limit]
+
+
+@graph
+def _staging_area_on_devices(tf: Any) -> Any:
+    with tf.device("/device:CPU:0"):
+        area = _flow(tf).StagingArea([tf.float32])
+    with tf.device("/device:CPU:1"):
+        return [area.put([tf.constant(1.0)]), area.get()]
+
+
+@graph
+def _staging_map(tf: Any) -> Any:
+    area = _flow(tf).MapStagingArea([tf.float32, tf.int32], [[], [2]], capacity=3)
+    key, x, y = tf.constant(1, tf.int64), tf.constant(1.0), tf.constant([1, 2])
+    return [
+        area.put(key, [x, y], [0, 1]),
+        area.put(key, [x], [0]),
+        area.get(),
+        area.get(key),
+        area.get(key, indices=[0]),
+        area.get(indices=[1]),
+        area.peek(key),
+        area.size(),
+        area.incomplete_size(),
+        area.clear(),
+    ]
+
+
+@graph
+def _staging_map_ordered(tf: Any) -> Any:
+    area = _flow(tf).MapStagingArea(
+        [tf.float32, tf.int32], ordered=True, names=["a", "b"], shared_name="area"
+    )
+    key, x, y = tf.constant(1, tf.int64), tf.constant(1.0), tf.constant([1, 2])
+    return [
+        area.put(key, {"a": x}),
+        area.put(key, {"a": x, "b": y}),
+        area.get(),
+        area.get(key, indices=["b"]),
+        area.peek(key, indices=["b"]),
+    ]
+
+
+@run
+def _staged(tf: Any, sess: Any) -> Any:
+    area = _flow(tf).StagingArea([tf.int32, tf.string], capacity=3)
+    x, s = tf.placeholder(tf.int32), tf.placeholder(tf.string)
+    put = area.put([x, s])
+    for i in range(3):
+        sess.run(put, {x: [i] * i, s: f"s{i}"})
+    seen = [sess.run([area.size(), *area.peek(1)]), sess.run(area.get())]
+    sess.run(area.clear())
+    return [*seen, sess.run(area.size())]
+
+
+@run
+def _staged_too_much(tf: Any, sess: Any) -> Any:
+    area = _flow(tf).StagingArea([tf.int32], memory_limit=8)
+    other = _flow(tf).MapStagingArea([tf.int32], memory_limit=8)
+    x = tf.placeholder(tf.int32)
+    put = area.put([x])
+    sess.run(put, {x: [1, 2]})
+    return [
+        attempt(tf, lambda: sess.run(put, {x: [1, 2, 3]})),
+        attempt(tf, lambda: sess.run(other.put(tf.constant(1, tf.int64), [x], [0]), {x: [1] * 3})),
+    ]
+
+
+def _mapped(ordered: bool) -> Callable[[Any, Any], Any]:
+    def program(tf: Any, sess: Any) -> Any:
+        area = _flow(tf).MapStagingArea([tf.int32, tf.int32], ordered=ordered)
+        key, x = tf.placeholder(tf.int64), tf.placeholder(tf.int32)
+        first, second = area.put(key, [x], [0]), area.put(key, [x], [1])
+        both = area.put(key, [x, x + 1], [0, 1])
+        seen = []
+        for number in (3, 1, 2):
+            sess.run(first, {key: number, x: number})
+        seen.append(sess.run([area.size(), area.incomplete_size()]))
+        seen.append(attempt(tf, lambda: sess.run(first, {key: 3, x: 1})))
+        for number in (1, 3, 2):
+            sess.run(second, {key: number, x: -number})
+        seen.append(sess.run([area.size(), area.incomplete_size()]))
+        seen.append(sess.run(area.peek(key), {key: 2}))
+        seen.append(sess.run(area.get(key, indices=[1]), {key: 2}))
+        seen.append(attempt(tf, lambda: sess.run(area.get(key, indices=[1]), {key: 2})))
+        seen.append(sess.run(area.get(key, indices=[0]), {key: 2}))
+        sess.run(both, {key: 0, x: 7})
+        seen.append(sess.run(area.size()))
+        taken = [sess.run(area.get()) for _ in range(3)]
+        # Without an order any key may come first.
+        seen.append(taken if ordered else sorted(plain(taken)))
+        sess.run(both, {key: 4, x: 7})
+        sess.run(area.clear())
+        return [*seen, sess.run(area.size())]
+
+    return program
+
+
+RUNS["mapped"] = _mapped(False)
+RUNS["mapped_in_order"] = _mapped(True)
+
+_BAD_AREAS: dict[str, Callable[[Any], Any]] = {
+    "shapes": lambda tf: _flow(tf).StagingArea([tf.int32], [[], []]),
+    "names": lambda tf: _flow(tf).StagingArea([tf.int32], names=["a", "b"]),
+    "put_dict": lambda tf: _flow(tf).StagingArea([tf.int32]).put({"a": tf.constant(1)}),
+    "put_list": lambda tf: _flow(tf).StagingArea([tf.int32], names=["a"]).put([tf.constant(1)]),
+    "put_names": lambda tf: (
+        _flow(tf).StagingArea([tf.int32], names=["a"]).put({"b": tf.constant(1)})
+    ),
+    "put_type": lambda tf: _flow(tf).StagingArea([tf.int32]).put([tf.constant(1.0)]),
+    "put_shape": lambda tf: _flow(tf).StagingArea([tf.int32], [[2]]).put([tf.constant(1)]),
+    "map_no_indices": lambda tf: (
+        _flow(tf).MapStagingArea([tf.int32]).put(tf.constant(1, tf.int64), [tf.constant(1)])
+    ),
+    "map_count": lambda tf: (
+        _flow(tf)
+        .MapStagingArea([tf.int32] * 2)
+        .put(tf.constant(1, tf.int64), [tf.constant(1)], [0, 1])
+    ),
+    "map_strings": lambda tf: _flow(tf).MapStagingArea([tf.int32]).get(indices=["a"]),
+    "map_mixed": lambda tf: _flow(tf).MapStagingArea([tf.int32]).get(indices=["a", 0]),
+    "map_unknown": lambda tf: _flow(tf).MapStagingArea([tf.int32], names=["a"]).get(indices=["b"]),
+}
+for _name, _program in _BAD_AREAS.items():
+    GRAPHS[f"bad_area_{_name}"] = _program
+
+
+@graph
+def _critical_section(tf: Any) -> Any:
+    section = tf.CriticalSection(name="cs")
+    v = tf.get_variable("v", [], use_resource=True, initializer=tf.zeros_initializer())
+    outer = tf.constant(3.0, name="outer")
+    before = v + outer
+    return [
+        section.name,
+        section.execute(lambda: v.assign_add(outer * before).op),
+        section.execute(lambda: (v + 1.0, v + 2.0), name="two"),
+        section.execute(lambda: {"a": [tf.constant(1.0)]}),
+    ]
+
+
+@graph
+def _critical_sections_shared(tf: Any) -> Any:
+    v = tf.get_variable("v", [], use_resource=True, initializer=tf.zeros_initializer())
+    with tf.name_scope("s"):
+        one, two = tf.CriticalSection(), tf.CriticalSection(shared_name="shared")
+    return [
+        one.execute(lambda: v + 1.0, exclusive_resource_access=False),
+        two.execute(lambda: v + 1.0, exclusive_resource_access=False),
+    ]
+
+
+@run
+def _section_adds_up(tf: Any, sess: Any) -> Any:
+    section = tf.CriticalSection()
+    v = tf.get_variable("v", [], use_resource=True, initializer=tf.zeros_initializer())
+
+    def add() -> Any:
+        value = v.read_value()
+        with tf.control_dependencies([value]):
+            return v.assign(value + 1.0, read_value=False)
+
+    ops = [section.execute(add) for _ in range(20)]
+    sess.run(v.initializer)
+    sess.run(ops)
+    sess.run(ops)
+    return sess.run(v.read_value())

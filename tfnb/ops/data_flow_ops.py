@@ -10,6 +10,9 @@ from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.staging_areas import BaseStagingArea as BaseStagingArea
+from tfnb.ops.staging_areas import MapStagingArea as MapStagingArea
+from tfnb.ops.staging_areas import StagingArea as StagingArea
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.node_text import shape_text, type_word
 from tfnb.core.op_registry import register_op
-from tfnb.core.resource_mgr import RefCell, ResourceHandle
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
     UNKNOWN_SHAPE,
@@ -18,6 +16,7 @@ from tfnb.core.shape_inference import (
     no_outputs,
 )
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.named_resources import as_reference, find_resource, own_resource, pair_shape
 from tfnb.ops.queue_kernels import (
     PaddingFIFOQueue,
     PriorityQueue,
@@ -27,9 +26,9 @@ from tfnb.ops.queue_kernels import (
 
 if TYPE_CHECKING:
     from tfnb.core.op_kernel import OpKernelContext, type_of_done
+    from tfnb.core.resource_mgr import ResourceHandle
 
 _TYPE = "Queue"
-_numbers = itertools.count()
 
 
 # -- shape functions
@@ -43,10 +42,6 @@ def _handle_shape(c: InferenceContext) -> TensorShape:
     if len(shapes) == len(types):
         c.set_output_handle_data(0, list(zip(types, shapes)))
     return SCALAR_SHAPE
-
-
-def _ref_handle_shape(c: InferenceContext) -> TensorShape:
-    return TensorShape([2])
 
 
 def _components(c: InferenceContext) -> list[TensorShape]:
@@ -78,30 +73,6 @@ def _scalar(c: InferenceContext) -> TensorShape:
 
 
 # -- making
-
-
-def _queue(
-    ctx: OpKernelContext, make: Any, container: str, shared_name: str, check: Any
-) -> ResourceHandle:
-    handle = ctx.kernel_state.get("handle")
-    if handle is None or ctx.resource_manager.find(container, _TYPE, handle.name) is None:
-        name = shared_name or f"_{next(_numbers)}_{ctx.node_name}"
-        queue = ctx.resource_manager.lookup_or_create(container, _TYPE, name, lambda: make(name))
-        check(queue)
-        handle = ctx.resource_manager.make_handle(name, _TYPE, container=container)
-        ctx.kernel_state["handle"] = handle
-    found: ResourceHandle = handle
-    return found
-
-
-def _as_reference(ctx: OpKernelContext, handle: ResourceHandle) -> RefCell:
-    cell = ctx.kernel_state.get("cell")
-    if cell is None or ctx.kernel_state.get("cell_of") is not handle:
-        cell = RefCell(handle.name, dtypes.string, TensorShape([2]))
-        cell.assign(np.array([handle.container.encode(), handle.name.encode()], dtype=object))
-        ctx.kernel_state["cell"], ctx.kernel_state["cell_of"] = cell, handle
-    found: RefCell = cell
-    return found
 
 
 def _check_same(queue: Queue, wanted: Queue, op: str) -> None:
@@ -177,11 +148,12 @@ def _make(kind: type[Queue], ctx: OpKernelContext, **attrs: Any) -> ResourceHand
     def make(name: str) -> Queue:
         return kind(name, types, shapes, attrs["capacity"], *more)
 
-    return _queue(
+    return own_resource(
         ctx,
-        make,
+        _TYPE,
         attrs["container"],
         attrs["shared_name"],
+        make,
         lambda queue: _check_same(queue, make(queue.name), ctx.op_type),
     )
 
@@ -312,7 +284,7 @@ def _first_version(name: str, form: tuple[str, ...], kind: type[Queue]) -> Any:
 
         @register_op(
             name, "-> handle: Ref(string)", *form, *_SHUFFLE, *_NAMES, stateful=True,
-            shape=_ref_handle_shape, devices=("CPU",),
+            shape=pair_shape, devices=("CPU",),
         )  # fmt: skip
         def shuffle(
             ctx: OpKernelContext,
@@ -329,12 +301,12 @@ def _first_version(name: str, form: tuple[str, ...], kind: type[Queue]) -> Any:
             """The first version of the queue, behind a reference."""
             attrs = dict(locals())
             del attrs["ctx"], attrs["kind"]
-            return _as_reference(ctx, _make(kind, ctx, **attrs))
+            return as_reference(ctx, _make(kind, ctx, **attrs))
 
         return shuffle
 
     @register_op(
-        name, "-> handle: Ref(string)", *form, *_NAMES, stateful=True, shape=_ref_handle_shape,
+        name, "-> handle: Ref(string)", *form, *_NAMES, stateful=True, shape=pair_shape,
         devices=("CPU",),
     )  # fmt: skip
     def plain(
@@ -354,7 +326,7 @@ def _first_version(name: str, form: tuple[str, ...], kind: type[Queue]) -> Any:
             "container": container,
             "shared_name": shared_name,
         }
-        return _as_reference(ctx, _make(kind, ctx, **attrs))
+        return as_reference(ctx, _make(kind, ctx, **attrs))
 
     return plain
 
@@ -369,10 +341,7 @@ random_shuffle_queue_op = _first_version("RandomShuffleQueue", _FORM, RandomShuf
 
 
 def _find(ctx: OpKernelContext, handle: Any) -> Queue:
-    if isinstance(handle, RefCell):
-        container, name = (part.decode() for part in handle.read().tolist())
-        handle = ResourceHandle("", container, name, _TYPE)
-    found: Queue = ctx.resource_manager.lookup(handle)
+    found: Queue = find_resource(ctx, handle, _TYPE)
     return found
 
 

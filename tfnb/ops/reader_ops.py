@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
-from tfnb.core.resource_mgr import RefCell, ResourceHandle
 from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.named_resources import as_reference, find_resource, own_resource, pair_shape
 from tfnb.ops.readers import (
     FixedLengthRecordReader,
     IdentityReader,
@@ -25,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.core.op_kernel import OpKernelContext, type_of_done
+    from tfnb.core.resource_mgr import ResourceHandle
     from tfnb.ops.queue_kernels import Queue
 
 _TYPE = "Reader"
-_numbers = itertools.count()
 
 
 # -- shape functions
@@ -52,20 +51,15 @@ def _vectors(c: InferenceContext) -> list[TensorShape]:
 def _reader(
     ctx: OpKernelContext, container: str, shared_name: str, make: Callable[[str], Reader]
 ) -> ResourceHandle:
-    handle = ctx.kernel_state.get("handle")
-    if handle is None or ctx.resource_manager.find(container, _TYPE, handle.name) is None:
-        name = shared_name or f"_{next(_numbers)}_{ctx.node_name}"
-        # Readers tell errors by their node's name.
+    def check(reader: Reader) -> None:
         wanted = make(ctx.node_name)
-        reader = ctx.resource_manager.lookup_or_create(container, _TYPE, name, lambda: wanted)
         if type(reader) is not type(wanted):
             raise errors.invalid_argument(
-                f"Reader '{name}' is a {reader.kind} but a {wanted.kind} was requested."
+                f"Reader '{shared_name}' is a {reader.kind} but a {wanted.kind} was requested."
             )
-        handle = ctx.resource_manager.make_handle(name, _TYPE, container=container)
-        ctx.kernel_state["handle"] = handle
-    found: ResourceHandle = handle
-    return found
+
+    # Readers tell errors by their node's name.
+    return own_resource(ctx, _TYPE, container, shared_name, lambda _: make(ctx.node_name), check)
 
 
 _NAMES = ("container: string = ''", "shared_name: string = ''")
@@ -143,21 +137,13 @@ def fixed_length_record_reader_v2(
 # -- reading
 
 
-def _resource(ctx: OpKernelContext, handle: Any, type_name: str) -> Any:
-    """What a handle means; one of the first version refers to a container and a name."""
-    if isinstance(handle, RefCell):
-        container, name = (part.decode() for part in handle.read().tolist())
-        handle = ResourceHandle("", container, name, type_name)
-    return ctx.resource_manager.lookup(handle)
-
-
 def _find(ctx: OpKernelContext, handle: Any) -> Reader:
-    found: Reader = _resource(ctx, handle, _TYPE)
+    found: Reader = find_resource(ctx, handle, _TYPE)
     return found
 
 
 def _queue(ctx: OpKernelContext, handle: Any) -> Queue:
-    queue: Queue = _resource(ctx, handle, "Queue")
+    queue: Queue = find_resource(ctx, handle, "Queue")
     if len(queue.types) != 1:
         raise errors.invalid_argument("Expected single component queue")
     if queue.types[0] is not dtypes.string:
@@ -270,19 +256,6 @@ def reader_restore_state_v2(ctx: OpKernelContext, reader_handle: Any, state: Any
 # -- the first versions, whose handles are references to two strings
 
 
-def _as_reference(ctx: OpKernelContext, handle: ResourceHandle) -> RefCell:
-    cell: RefCell | None = ctx.kernel_state.get("cell")
-    if cell is None or ctx.kernel_state["cell_of"] is not handle:
-        cell = RefCell(handle.name, dtypes.string, TensorShape([2]))
-        cell.assign(np.array([handle.container.encode(), handle.name.encode()], dtype=object))
-        ctx.kernel_state["cell"], ctx.kernel_state["cell_of"] = cell, handle
-    return cell
-
-
-def _pair_shape(c: InferenceContext) -> TensorShape:
-    return TensorShape([2])
-
-
 def _first_scalars(c: InferenceContext) -> list[TensorShape]:
     for position in range(1, len(c.inputs)):
         if not c.op_def.inputs[position].is_ref:
@@ -296,7 +269,7 @@ def _first_vectors(c: InferenceContext) -> list[TensorShape]:
 
 @register_op(
     "TextLineReader", "-> reader_handle: Ref(string)", "skip_header_lines: int = 0", *_NAMES,
-    stateful=True, shape=_pair_shape, devices=("CPU",), deprecated=(26, "Use TextLineReaderV2"),
+    stateful=True, shape=pair_shape, devices=("CPU",), deprecated=(26, "Use TextLineReaderV2"),
 )  # fmt: skip
 def text_line_reader(
     ctx: OpKernelContext, *, skip_header_lines: int, container: str, shared_name: str
@@ -306,12 +279,12 @@ def text_line_reader(
     def make(name: str) -> Reader:
         return TextLineReader(name, skip_header_lines)
 
-    return _as_reference(ctx, _reader(ctx, container, shared_name, make))
+    return as_reference(ctx, _reader(ctx, container, shared_name, make))
 
 
 @register_op(
     "TFRecordReader", "-> reader_handle: Ref(string)", *_NAMES, "compression_type: string = ''",
-    stateful=True, shape=_pair_shape, devices=("CPU",), deprecated=(26, "Use TFRecordReaderV2"),
+    stateful=True, shape=pair_shape, devices=("CPU",), deprecated=(26, "Use TFRecordReaderV2"),
 )  # fmt: skip
 def tf_record_reader(
     ctx: OpKernelContext, *, container: str, shared_name: str, compression_type: str
@@ -321,31 +294,31 @@ def tf_record_reader(
     def make(name: str) -> Reader:
         return TFRecordReader(name, compression_type)
 
-    return _as_reference(ctx, _reader(ctx, container, shared_name, make))
+    return as_reference(ctx, _reader(ctx, container, shared_name, make))
 
 
 @register_op(
     "WholeFileReader", "-> reader_handle: Ref(string)", *_NAMES, stateful=True,
-    shape=_pair_shape, devices=("CPU",),
+    shape=pair_shape, devices=("CPU",),
 )  # fmt: skip
 def whole_file_reader(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
     """A reader of whole files."""
-    return _as_reference(ctx, _reader(ctx, container, shared_name, WholeFileReader))
+    return as_reference(ctx, _reader(ctx, container, shared_name, WholeFileReader))
 
 
 @register_op(
     "IdentityReader", "-> reader_handle: Ref(string)", *_NAMES, stateful=True,
-    shape=_pair_shape, devices=("CPU",), deprecated=(26, "Use IdentityReaderV2"),
+    shape=pair_shape, devices=("CPU",), deprecated=(26, "Use IdentityReaderV2"),
 )  # fmt: skip
 def identity_reader(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
     """A reader that gives the names themselves."""
-    return _as_reference(ctx, _reader(ctx, container, shared_name, IdentityReader))
+    return as_reference(ctx, _reader(ctx, container, shared_name, IdentityReader))
 
 
 @register_op(
     "FixedLengthRecordReader", "-> reader_handle: Ref(string)", "header_bytes: int = 0",
     "record_bytes: int", "footer_bytes: int = 0", "hop_bytes: int = 0", *_NAMES, stateful=True,
-    shape=_pair_shape, devices=("CPU",), deprecated=(26, "Use FixedLengthRecordReaderV2"),
+    shape=pair_shape, devices=("CPU",), deprecated=(26, "Use FixedLengthRecordReaderV2"),
 )  # fmt: skip
 def fixed_length_record_reader(
     ctx: OpKernelContext,
@@ -363,7 +336,7 @@ def fixed_length_record_reader(
         sizes = (header_bytes, record_bytes, footer_bytes, hop_bytes)
         return FixedLengthRecordReader(name, *sizes, "")
 
-    return _as_reference(ctx, _reader(ctx, container, shared_name, make))
+    return as_reference(ctx, _reader(ctx, container, shared_name, make))
 
 
 _READER = "reader_handle: Ref(string)"

@@ -143,6 +143,9 @@ TABLE: dict[str, dict[str, str]] = {
             "depthwise_conv2d_native_backprop_input separable_conv2d with_space_to_batch"
         ),
     },
+    "tfnb.ops.critical_section": {
+        "tf": "CriticalSection",
+    },
     "tfnb.ops.cross_entropy_ops": {
         "nn": (
             "log_poisson_loss sigmoid_cross_entropy_with_logits softmax_cross_entropy_with_logits "
@@ -747,6 +750,7 @@ OPS: dict[str, str] = {
         "BandedTriangularSolve LogMatrixDeterminant MatrixDeterminant MatrixInverse MatrixSolve "
         "MatrixSolveLs MatrixTriangularSolve"
     ),
+    "tfnb.ops.mutex_ops": "ConsumeMutexLock MutexLock MutexV2",
     "tfnb.ops.normalization_ops": (
         "BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad FusedBatchNorm "
         "FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormV2 "
@@ -840,6 +844,11 @@ OPS: dict[str, str] = {
     ),
     "tfnb.ops.stack_ops": (
         "Stack StackClose StackCloseV2 StackPop StackPopV2 StackPush StackPushV2 StackV2"
+    ),
+    "tfnb.ops.staging_ops": (
+        "MapClear MapIncompleteSize MapPeek MapSize MapStage MapUnstage MapUnstageNoKey "
+        "OrderedMapClear OrderedMapIncompleteSize OrderedMapPeek OrderedMapSize OrderedMapStage "
+        "OrderedMapUnstage OrderedMapUnstageNoKey Stage StageClear StagePeek StageSize Unstage"
     ),
     "tfnb.ops.state_ops": (
         "Assign AssignAdd AssignSub CountUpTo DestroyTemporaryVariable IsVariableInitialized "

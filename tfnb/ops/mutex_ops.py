@@ -1,0 +1,108 @@
+"""A mutex: MutexV2 makes it, MutexLock waits for it, ConsumeMutexLock lets it go.
+
+A lock that nobody consumes is let go at the end of its step, so that a failure inside a critical
+section does not keep others out for ever.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext, no_outputs
+from tfnb.ops.attempts import NOT_YET, Attempt, Attempts
+from tfnb.ops.named_resources import find_resource
+
+if TYPE_CHECKING:
+    from tfnb.core.op_kernel import OpKernelContext, type_of_done
+    from tfnb.core.tensor_shape import TensorShape
+
+_TYPE = "Mutex"
+_lock_numbers = itertools.count()
+
+
+class Mutex:
+    """Held by one lock at a time; who waits gets it in the order they came."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._attempts = Attempts()
+        self._holder: MutexLock | None = None  # guarded by self._attempts.lock
+
+    def acquire(self, ctx: OpKernelContext, done: type_of_done) -> None:
+        """Gives ``done`` a lock as soon as nobody else has one."""
+
+        def serve() -> Any:
+            if self._holder is not None:
+                return NOT_YET
+            self._holder = MutexLock(self)
+            name = f"_{next(_lock_numbers)}_{self.name}"
+            ctx.step_container.create("", "MutexLock", name, self._holder)
+            return self._holder
+
+        self._attempts.add(Attempt(serve, done, ctx.cancellation_manager, "lock", "Mutex lock"))
+
+    def release(self, lock: MutexLock) -> None:
+        """Lets the next one in, if ``lock`` is what holds the mutex."""
+        with self._attempts.lock:
+            if self._holder is not lock:
+                return
+            self._holder = None
+        self._attempts.changed()
+
+
+class MutexLock:
+    """The right to be inside; a variant value."""
+
+    shape = ()
+
+    def __init__(self, mutex: Mutex) -> None:
+        self.mutex = mutex
+
+    def close(self) -> None:
+        """Lets the mutex go, once."""
+        self.mutex.release(self)
+
+
+def _scalar(c: InferenceContext) -> TensorShape:
+    return SCALAR_SHAPE
+
+
+@register_op(
+    "MutexV2", "-> resource: resource", "container: string = ''", "shared_name: string = ''",
+    stateful=True, shape=_scalar, devices=("CPU",),
+)  # fmt: skip
+def mutex_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
+    """A mutex; nodes with one shared name mean one."""
+    name = shared_name or ctx.node_name
+    ctx.resource_manager.lookup_or_create(container, _TYPE, name, lambda: Mutex(name))
+    return ctx.resource_manager.make_handle(name, _TYPE, container=container)
+
+
+@register_op(
+    "MutexLock", "mutex: resource -> mutex_lock: variant", stateful=True, shape=_scalar,
+    devices=("CPU",),
+)  # fmt: skip
+def mutex_lock(ctx: OpKernelContext, done: type_of_done, mutex: Any) -> None:
+    """Waits until the mutex is free, and holds it."""
+    found: Mutex = find_resource(ctx, mutex, _TYPE)
+    found.acquire(ctx, done)
+
+
+@register_op(
+    "ConsumeMutexLock", "mutex_lock: variant ->", stateful=True, shape=no_outputs,
+    devices=("CPU",),
+)  # fmt: skip
+def consume_mutex_lock(ctx: OpKernelContext, mutex_lock: Any) -> None:
+    """Lets the mutex go."""
+    if not isinstance(mutex_lock, MutexLock):
+        raise errors.invalid_argument(
+            f"Expected input to be a mutex lock, but saw a {type(mutex_lock).__name__}"
+        )
+    mutex_lock.close()
+
+
+for _op in (mutex_v2, mutex_lock, consume_mutex_lock):
+    _op.not_differentiable()

@@ -1,0 +1,81 @@
+"""Resources that a node makes and others reach by handle: of both kinds that TensorFlow has.
+
+A handle of the first kind is a reference to two strings, container and name; one of the second is a
+``ResourceHandle``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import dtypes
+from tfnb.core.resource_mgr import RefCell, ResourceHandle
+from tfnb.core.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.core.shape_inference import InferenceContext
+
+_numbers = itertools.count()
+
+
+def own_resource(
+    ctx: OpKernelContext,
+    type_name: str,
+    container: str,
+    shared_name: str,
+    make: Callable[[str], Any],
+    check: Callable[[Any], None] = lambda _: None,
+) -> ResourceHandle:
+    """A handle of the resource of this node; the first execution makes it, or finds a shared one.
+
+    Args:
+      ctx: of the kernel.
+      type_name: of the resource.
+      container: where it lives.
+      shared_name: under which several nodes mean one resource; "" for one of the node's own.
+      make: makes the resource, given its name.
+      check: raises an error if a resource that was found is not what the node wants.
+    """
+    handle: ResourceHandle | None = ctx.kernel_state.get("handle")
+    if handle is None or ctx.resource_manager.find(container, type_name, handle.name) is None:
+        name = shared_name or f"_{next(_numbers)}_{ctx.node_name}"
+        found = ctx.resource_manager.lookup_or_create(
+            container, type_name, name, lambda: make(name)
+        )
+        check(found)
+        handle = ctx.resource_manager.make_handle(name, type_name, container=container)
+        ctx.kernel_state["handle"] = handle
+    return handle
+
+
+def as_reference(ctx: OpKernelContext, handle: ResourceHandle) -> RefCell:
+    """The same as a handle of the first kind."""
+    cell: RefCell | None = ctx.kernel_state.get("cell")
+    if cell is None or ctx.kernel_state["cell_of"] is not handle:
+        cell = RefCell(handle.name, dtypes.string, TensorShape([2]))
+        cell.assign(np.array([handle.container.encode(), handle.name.encode()], dtype=object))
+        ctx.kernel_state["cell"], ctx.kernel_state["cell_of"] = cell, handle
+    return cell
+
+
+def find_resource(ctx: OpKernelContext, handle: Any, type_name: str) -> Any:
+    """What a handle of either kind means.
+
+    Raises:
+      NotFoundError: it does not exist, or not any more.
+    """
+    if isinstance(handle, RefCell):
+        container, name = (part.decode() for part in handle.read().tolist())
+        handle = ResourceHandle("", container, name, type_name)
+    return ctx.resource_manager.lookup(handle)
+
+
+def pair_shape(c: InferenceContext) -> TensorShape:
+    """The shape of a handle of the first kind."""
+    return TensorShape([2])

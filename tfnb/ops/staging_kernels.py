@@ -1,0 +1,252 @@
+"""Staging areas: tuples of tensors between two parts of a pipeline, in a row or by key.
+
+Whoever puts something in waits while the area is full, whoever takes something out while it is not
+there; neither holds a thread.  An area is full by number of tuples (``capacity``) or by bytes
+(``memory_limit``); 0 sets no limit.  Corresponds to ``stage_op.cc`` and ``map_stage_op.cc``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.resource_mgr import owned
+from tfnb.ops.attempts import NOT_YET, Attempt, Attempts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tfnb.core.cancellation import CancellationManager
+
+    type_of_done = Callable[[Any], None]
+
+
+def _bytes(values: Sequence[Any]) -> int:
+    return sum(int(np.asarray(value).nbytes) for value in values if value is not None)
+
+
+class StagingArea:
+    """What both kinds share."""
+
+    def __init__(self, name: str, capacity: int, memory_limit: int) -> None:
+        self.name = name
+        self.capacity = capacity
+        self.memory_limit = memory_limit
+        self.attempts = Attempts()
+        self._num_bytes = 0  # guarded by self.attempts.lock
+
+    def size(self) -> int:
+        """How many whole tuples are inside."""
+        raise NotImplementedError
+
+    def _wait(
+        self,
+        serve: Callable[[], Any],
+        done: type_of_done,
+        manager: CancellationManager,
+        line: str | None,
+        what: str,
+    ) -> None:
+        self.attempts.add(Attempt(serve, done, manager, line, what))
+
+    def _check_bytes(self, values: Sequence[Any]) -> int:
+        num_bytes = _bytes(values)
+        if self.memory_limit > 0 and num_bytes > self.memory_limit:
+            raise errors.resource_exhausted(
+                f"Attempted to insert tensors with combined size of '{num_bytes}' bytes into "
+                f"Staging Area with a memory limit of '{self.memory_limit}'."
+            )
+        return num_bytes
+
+    def _has_room(self, count: int, num_bytes: int) -> bool:
+        is_full = self.capacity > 0 and count >= self.capacity
+        is_large = self.memory_limit > 0 and self._num_bytes + num_bytes > self.memory_limit
+        return not is_full and not is_large
+
+
+class Row(StagingArea):
+    """First in, first out."""
+
+    def __init__(self, name: str, capacity: int, memory_limit: int) -> None:
+        super().__init__(name, capacity, memory_limit)
+        self._tuples: deque[tuple[Any, ...]] = deque()  # guarded by self.attempts.lock
+
+    def put(self, values: Sequence[Any], done: type_of_done, manager: CancellationManager) -> None:
+        """Puts a tuple in."""
+        num_bytes = self._check_bytes(values)
+        kept = tuple(owned(value) for value in values)
+
+        def serve() -> Any:
+            if not self._has_room(len(self._tuples), num_bytes):
+                return NOT_YET
+            self._tuples.append(kept)
+            self._num_bytes += num_bytes
+            return None
+
+        self._wait(serve, done, manager, "put", "Stage")
+
+    def get(self, done: type_of_done, manager: CancellationManager) -> None:
+        """Takes the oldest tuple out."""
+
+        def serve() -> Any:
+            if not self._tuples:
+                return NOT_YET
+            found = self._tuples.popleft()
+            self._num_bytes -= _bytes(found)
+            return found
+
+        self._wait(serve, done, manager, "get", "Unstage")
+
+    def peek(self, index: int, done: type_of_done, manager: CancellationManager) -> None:
+        """A tuple, which stays inside."""
+        if index < 0:
+            raise errors.invalid_argument(f"index must not be negative: {index}")
+
+        def serve() -> Any:
+            return self._tuples[index] if index < len(self._tuples) else NOT_YET
+
+        self._wait(serve, done, manager, None, "StagePeek")
+
+    def size(self) -> int:
+        """How many tuples are inside."""
+        return len(self._tuples)
+
+    def clear(self) -> None:
+        """Throws everything away."""
+        with self.attempts.lock:
+            self._tuples.clear()
+            self._num_bytes = 0
+        self.attempts.changed()
+
+
+class Map(StagingArea):
+    """Tuples by key, which may come in parts.
+
+    Args:
+      name: for messages.
+      capacity: how many keys fit.
+      memory_limit: how many bytes fit.
+      num_components: of a whole tuple.
+      is_ordered: whether without a key the lowest one comes first, not the oldest.
+    """
+
+    def __init__(
+        self, name: str, capacity: int, memory_limit: int, num_components: int, is_ordered: bool
+    ) -> None:
+        super().__init__(name, capacity, memory_limit)
+        self.num_components = num_components
+        self.is_ordered = is_ordered
+        # By key, whole tuples and parts; None where a component is missing or was taken. All
+        # guarded by self.attempts.lock
+        self._whole: dict[int, list[Any]] = {}
+        self._parts: dict[int, list[Any]] = {}
+
+    def put(
+        self,
+        key: int,
+        indices: Sequence[int],
+        values: Sequence[Any],
+        done: type_of_done,
+        manager: CancellationManager,
+    ) -> None:
+        """Puts components of a tuple in; the last one makes it whole."""
+        self._check_indices(key, indices)
+        num_bytes = self._check_bytes(values)
+        kept = [owned(value) for value in values]
+
+        def serve() -> Any:
+            if not self._has_room(self.size(), num_bytes):
+                return NOT_YET
+            part = self._parts.get(key)
+            for index in indices:
+                if part is not None and part[index] is not None:
+                    raise errors.invalid_argument(
+                        f"The tensor for index '{index}' for key '{key}' was already initialized "
+                        f"'{self.num_components}'."
+                    )
+            if part is None:
+                part = self._parts[key] = [None] * self.num_components
+            for index, value in zip(indices, kept):
+                part[index] = value
+            self._num_bytes += num_bytes
+            if all(value is not None for value in part):
+                self._whole[key] = self._parts.pop(key)
+            return None
+
+        self._wait(serve, done, manager, "put", "Stage")
+
+    def get(
+        self,
+        key: int | None,
+        indices: Sequence[int],
+        done: type_of_done,
+        manager: CancellationManager,
+    ) -> None:
+        """Takes components of a tuple out, of any key if that is None; gives (key, values)."""
+        self._check_indices(key, indices)
+
+        def serve() -> Any:
+            chosen = self._any_key() if key is None else key
+            if chosen is None or chosen not in self._whole:
+                return NOT_YET
+            values = self._chosen(chosen, indices)
+            whole = self._whole[chosen]
+            for index in indices:
+                whole[index] = None
+            if all(value is None for value in whole):
+                del self._whole[chosen]
+            self._num_bytes -= _bytes(values)
+            return chosen, values
+
+        self._wait(serve, done, manager, None, "Unstage")
+
+    def peek(
+        self, key: int, indices: Sequence[int], done: type_of_done, manager: CancellationManager
+    ) -> None:
+        """Components of a tuple, which stay inside."""
+        self._check_indices(key, indices)
+
+        def serve() -> Any:
+            return self._chosen(key, indices) if key in self._whole else NOT_YET
+
+        self._wait(serve, done, manager, None, "Peek")
+
+    def size(self) -> int:
+        """How many keys have a tuple that was whole."""
+        return len(self._whole)
+
+    def incomplete_size(self) -> int:
+        """How many keys lack a component."""
+        return len(self._parts)
+
+    def clear(self) -> None:
+        """Throws everything away."""
+        with self.attempts.lock:
+            self._whole.clear()
+            self._parts.clear()
+            self._num_bytes = 0
+        self.attempts.changed()
+
+    def _any_key(self) -> int | None:
+        if not self._whole:
+            return None
+        return min(self._whole) if self.is_ordered else next(iter(self._whole))
+
+    def _chosen(self, key: int, indices: Sequence[int]) -> list[Any]:
+        whole = self._whole[key]
+        for index in indices:
+            if whole[index] is None:
+                raise errors.invalid_argument(
+                    f"Tensor at index '{index}' for key '{key}' has already been removed."
+                )
+        return [whole[index] for index in indices]
+
+    def _check_indices(self, key: int | None, indices: Sequence[int]) -> None:
+        for index in indices:
+            if not 0 <= index < self.num_components:
+                raise errors.invalid_argument(
+                    f"Index '{index}' for key '{key}' was out of bounds '{self.num_components}'."
+                )
