@@ -23,6 +23,7 @@ def main() -> None:
         cond_v2_scenarios,
         defun_scenarios,
         functional_scenarios,
+        mixed_scenarios,
         while_v2_scenarios,
     )
     from tests.framework.function_scenarios import SCENARIOS, Kit, answer_of

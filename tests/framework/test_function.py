@@ -14,6 +14,7 @@ from tests.framework import (  # noqa: F401  # register programs
     cond_v2_scenarios,
     defun_scenarios,
     functional_scenarios,
+    mixed_scenarios,
     while_v2_scenarios,
 )
 from tests.framework.function_scenarios import SCENARIOS, Kit, answer_of

@@ -75,6 +75,7 @@ class ControlFlowGraph(FunctionGraph):
         super().__init__(name)
         outer = self.outer_graph
         self._collections = outer._collections
+        self._graph_key = outer._graph_key
         self._seed = outer._seed
         self._container = outer._container
         mine, theirs = self._scopes(), outer._scopes()

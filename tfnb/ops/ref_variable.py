@@ -13,8 +13,8 @@ from tfnb.framework.scope_names import prepend_name_scope, strip_name_scope
 from tfnb.framework.scopes import (
     add_to_collections,
     colocate_with,
-    control_dependencies,
     device,
+    init_scope,
     name_scope,
 )
 from tfnb.ops import state_ops
@@ -98,14 +98,14 @@ class RefVariable(Variable):
         self._constraint = constraint
         self._caching_device = caching_device
         dtype = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
-        with control_dependencies(None):
+        with init_scope():
             made_by_call = callable(initial_value)
             values = [] if made_by_call else [initial_value]
             with name_scope(name, "Variable", values) as scope:
                 self._make_buffer(scope, initial_value, made_by_call, dtype, shape, validate_shape)
                 self._make_initializer(scope, validate_shape)
                 self._make_snapshot(caching_device)
-        self._graph_key = get_default_graph()._graph_key
+            self._graph_key = get_default_graph()._graph_key
         add_to_collections(collections, self)
 
     def _make_buffer(

@@ -16,6 +16,7 @@ from tfnb.framework.scopes import (
     colocate_with,
     control_dependencies,
     device,
+    init_scope,
     name_scope,
 )
 from tfnb.framework.tensor import Tensor
@@ -88,12 +89,12 @@ class ResourceVariable(Variable):
         made_by_call = callable(initial_value)
         if not made_by_call and isinstance(initial_value, Tensor):
             self._check_is_outside(initial_value)
-        with control_dependencies(None):
+        with init_scope():
             values = [] if made_by_call else [initial_value]
             with name_scope(name, "Variable", values) as scope:
                 self._make_handle(scope, initial_value, made_by_call, dtype, shape)
                 self._make_ops(caching_device)
-        self._graph_key = get_default_graph()._graph_key
+            self._graph_key = get_default_graph()._graph_key
         add_to_collections(collections, self)
 
     def _make_handle(
