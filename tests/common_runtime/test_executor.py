@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from tests.common_runtime.graph_builder import GraphBuilder, run_executor
+from tfnb.common_runtime.deadlines import DEADLINES
 from tfnb.common_runtime.executor import ExecutorState, drive
-from tfnb.common_runtime.run_state import CallFrame, RunState, start_timer
+from tfnb.common_runtime.run_state import CallFrame, RunState
 from tfnb.core import dtypes, errors
 from tfnb.core.op_kernel import StepContext
 from tfnb.core.step_events import StepEvents, StepObserver
@@ -516,8 +517,7 @@ def test_any_step_ends_when_its_time_is_up(waits_for):
     frame = CallFrame(args, 1)
     run_state = RunState(frame, StepEvents().hooks)
     step = StepContext(run_state.step_id, run_state, call_frame=frame)
-    timer = start_timer(run_state, 20)
+    DEADLINES.set(run_state, 20)
     with pytest.raises(errors.DeadlineExceededError, match="Timed out waiting for notification"):
         drive(run_state, [ExecutorState(builder.executor(), run_state, step, 0)])
-    timer.join(30)
     assert run_state.num_waiting == 0

@@ -356,8 +356,7 @@ class BaseSession:
 
     def close(self) -> None:
         """Cancel what runs and free what the session holds; harmless when repeated."""
-        if self._closed:
-            return
+        # The runtime's session knows by itself whether an earlier call came to its end.
         self._closed = True
         # Runs look here first: an empty table sends them to the check that refuses.
         self._plans = {}

@@ -26,6 +26,7 @@ import tfnb.common_runtime.meta_optimizer  # noqa: F401 - register the passes
 from tfnb.common_runtime import session_settings
 from tfnb.common_runtime.callables import Callables
 from tfnb.common_runtime.cost_model_manager import CostModelManager
+from tfnb.common_runtime.deadlines import DEADLINES
 from tfnb.common_runtime.executor import ExecutorState, drive
 from tfnb.common_runtime.executors_and_keys import (
     ExecutorItem,
@@ -46,7 +47,7 @@ from tfnb.common_runtime.optimization_registry import (
     OptimizationReports,
 )
 from tfnb.common_runtime.partial_run import PartialRuns
-from tfnb.common_runtime.run_state import CallFrame, RunState, start_timer
+from tfnb.common_runtime.run_state import CallFrame, RunState
 from tfnb.common_runtime.session import Session
 from tfnb.common_runtime.session_state import SessionState
 from tfnb.common_runtime.session_views import partitioned_view, placed_view
@@ -62,6 +63,7 @@ from tfnb.graph.graph_partition import partition
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from tfnb.common_runtime.deadlines import Deadline
     from tfnb.common_runtime.device import Device, DeviceAttributes
     from tfnb.common_runtime.device_mgr import DeviceMgr
     from tfnb.common_runtime.session_factory import SessionOptions
@@ -87,6 +89,7 @@ class DirectSession(Session):
         self._lock = threading.RLock()
         self._state = GraphExecutionState(device_mgr, options.config)
         self._closed = False
+        self._is_down = False
         self._finalized = False
         self._is_static = False  # the graph was created as one that does not grow
         self._metadata_key = session_settings.claim_metadata(options.config)
@@ -295,21 +298,26 @@ class DirectSession(Session):
             run_state = RunState(call_frame, hooks, pool=pool)
         if recorder is not None and recorder.collector is not None:
             run_state.record_outputs = recorder.collector.recorder(run_state.step_id)
-        timer = None
-        if timeout_ms > 0:
-            timer = start_timer(run_state, timeout_ms)
-        self._active.add(run_state)
+        deadline = None
         try:
+            self._active.add(run_state)
+            # Whoever closes the session sees the step from now on; until now, the step sees them.
+            if self._closed:
+                raise errors.cancelled("Session has been closed.")
+            if timeout_ms > 0:
+                deadline = DEADLINES.set(run_state, timeout_ms)
             with np.errstate(all="ignore"):
                 self.run_step(executors, run_state)
         except errors.ResourceExhaustedError as error:
             add_allocations(error, None if recorder is None else recorder.collector)
             raise
         finally:
-            self._active.discard(run_state)
-            run_state.close()
-            if timer is not None:
-                timer.cancel()
+            try:
+                self._end_of(run_state, deadline)
+            except KeyboardInterrupt:
+                # Just before the end: nothing of the step may stay behind.
+                self._end_of(run_state, deadline)
+                raise
             if recorder is not None:
                 recorder.finish()
         results = call_frame.retvals
@@ -318,16 +326,25 @@ class DirectSession(Session):
         del call_frame.retvals
         return own_all(results)
 
+    def _end_of(self, run_state: RunState, deadline: Deadline | None) -> None:
+        """Forgets a step; a second call does nothing."""
+        self._active.discard(run_state)
+        run_state.close()
+        if deadline is not None:
+            DEADLINES.call_off(deadline)
+        if self._closed and not self._active:
+            self._device_mgr.close()
+
     def run_step(self, executors: Executors, run_state: RunState) -> None:
         """Runs all partitions of a signature for one step."""
         hooks = run_state.hooks
         error: str | None = None
-        if hooks.step_started is not None:
-            hooks.step_started(run_state.step_id, executors.signature_id, perf_counter_ns())
         if hooks.inside is not None:
             run_state.items = executors.items
         step = self.step_context(run_state)
         try:
+            if hooks.step_started is not None:
+                hooks.step_started(run_state.step_id, executors.signature_id, perf_counter_ns())
             states = executors.states if run_state.pool is None else executors.states_for_pool()
             if len(states) == 1 and states[0].schedule is not None:
                 try:
@@ -487,10 +504,15 @@ class DirectSession(Session):
         """What every step in flight waits for or does; None where there is none."""
         return explain_steps([*self._active, *self._partial_runs.run_states()])
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the session was told to close."""
+        return self._closed
+
     def close(self) -> None:
         """Ends all steps in flight and drops the session's state; a second call does nothing."""
         with self._lock:
-            if self._closed:
+            if self._is_down:
                 return
             self._closed = True
         error = errors.cancelled("Session has been closed.")
@@ -503,6 +525,7 @@ class DirectSession(Session):
         if not self._active:
             self._thread_pools.join(_JOIN_S)
             self._device_mgr.close()
+        self._is_down = True  # not before: an interrupted close goes on when called again
 
     def _check_open(self) -> None:
         if self._closed:

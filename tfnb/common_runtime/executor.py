@@ -244,7 +244,6 @@ class ExecutorState:
     ) -> None:
         item, iteration, is_dead = tagged
         run_state = self.run_state
-        run_state.num_waiting += 1
         run_state.waiting[id(tagged)] = (self, tagged, args, None)
 
         def done(outputs: Any) -> None:
@@ -254,7 +253,6 @@ class ExecutorState:
         try:
             item.compute(self._context(item, iteration, is_dead), done, *args)  # type: ignore[misc]
         except BaseException:
-            run_state.num_waiting -= 1
             run_state.waiting.pop(id(tagged), None)
             raise
 
@@ -274,13 +272,11 @@ class ExecutorState:
             return self.measured(tagged, args)
         stats.has_work = True
         work = PooledKernel(self, tagged, args, run_state.pool.name)
-        run_state.num_waiting += 1
         run_state.waiting[id(tagged)] = (self, tagged, args, work)
         try:
             run_state.pool.schedule(work)
         except BaseException:
             if work.take():
-                run_state.num_waiting -= 1
                 run_state.waiting.pop(id(tagged), None)
             raise
         return None
@@ -327,7 +323,7 @@ def drive(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
     run_state.executors = executors
     try:
         pump(run_state, executors)
-        while run_state.num_waiting:
+        while run_state.waiting:
             wait_for_answer(run_state)
             pump(run_state, executors)
     except BaseException as error:
@@ -374,16 +370,14 @@ def take_answers(run_state: RunState) -> dict[ExecutorState, None]:
     joined: dict[ExecutorState, None] = {}
     while inbox:
         executor, tagged, outputs = inbox.popleft()
+        # Who was interrupted while passing an answer on passes it on again: the first counts.
         state = executor.run_state
         if state.call is None:
-            state.num_waiting -= 1
-            state.waiting.pop(id(tagged), None)
-            executor.finish_async(tagged, outputs)
+            if state.waiting.pop(id(tagged), None) is not None:
+                executor.finish_async(tagged, outputs)
             continue
         joined[executor] = None
-        if tagged is not None:
-            state.num_waiting -= 1
-            state.waiting.pop(id(tagged), None)
+        if tagged is not None and state.waiting.pop(id(tagged), None) is not None:
             state.call.finish_async(executor, tagged, outputs)
     return joined
 
@@ -403,7 +397,6 @@ def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
         if run_state.stop is not None:
             raise run_state.stop
         run_state.wake.wait(_NAP_S)
-        run_state.wake.clear()
         num_naps += 1
         if num_naps == NAPS_UNTIL_WARNING:
             warn_if_final(run_state)
@@ -421,27 +414,32 @@ def end_step(run_state: RunState, error: BaseException) -> None:
     if not isinstance(error, Exception):
         error = errors.cancelled("Step was interrupted.")
         deadline = monotonic() + _GRACE_S
-    run_state.abort(error)
     states = run_state.with_joined_calls()
-    # A call that has joined answers when its kernels have, which nobody will tell it any more.
-    for state in states[1:]:
-        if state.call is not None:
-            state.call.caller.num_waiting -= 1
-    for state in states:
-        for *_, work in list(state.waiting.values()):
-            if work is not None and work.take():
-                state.num_waiting -= 1
-    while any(state.num_waiting > 0 for state in states) and monotonic() < deadline:
-        while run_state.inbox:
-            executor, tagged, _ = run_state.inbox.popleft()
-            if tagged is not None:
-                executor.run_state.num_waiting -= 1
-        if any(state.num_waiting > 0 for state in states):
-            run_state.wake.wait(_NAP_S)
-            run_state.wake.clear()
-    for state in states:
+    try:
+        run_state.abort(error)
+        for state in states:
+            for key, (_, tagged, _, work) in list(state.waiting.items()):
+                # A call that has joined answers when its kernels have, which nobody will tell it
+                # any more.
+                kernel = tagged[0].kernel
+                is_call = kernel is not None and kernel.calls_functions
+                if is_call or (work is not None and work.take()):
+                    state.waiting.pop(key, None)
+        while any(state.waiting for state in states) and monotonic() < deadline:
+            while run_state.inbox:
+                executor, tagged, _ = run_state.inbox.popleft()
+                if tagged is not None:
+                    executor.run_state.waiting.pop(id(tagged), None)
+            if any(state.waiting for state in states):
+                run_state.wake.wait(_NAP_S)
+    except KeyboardInterrupt:
+        # A second Ctrl-C: nobody waits any longer, but all have to hear that it is over.
+        run_state.abort(error)
+        raise
+    finally:
         # What they waited with would otherwise live on in a circle: node, step, node.
-        state.waiting.clear()
+        for state in states:
+            state.waiting.clear()
 
 
 def run_schedule(

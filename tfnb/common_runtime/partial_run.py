@@ -90,10 +90,16 @@ class PartialRuns:
         run = _PartialRun(
             run_state, states, executors, dict.fromkeys(feeds, False), dict.fromkeys(fetches, False)
         )
-        with self._lock:
-            self._runs[handle] = run
+
+        def begin() -> None:
+            with self._lock:
+                self._runs[handle] = run
+            if session.is_closed:  # before whoever closes it could see this step
+                raise errors.cancelled("Session has been closed.")
+            pump(run_state, states)
+
         with run.lock:
-            self._guarded(handle, run, lambda: pump(run_state, states))
+            self._guarded(handle, run, begin)
         return handle
 
     def run(self, handle: str, feeds: Mapping[str, Any], fetches: Sequence[str]) -> list[Any]:

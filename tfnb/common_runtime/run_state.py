@@ -9,15 +9,14 @@ They leave a message in ``inbox`` and set ``wake``, or set ``stop``.
 from __future__ import annotations
 
 import itertools
-import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import errors
 from tfnb.core.cancellation import CancellationManager
 from tfnb.core.rendezvous import Rendezvous
 from tfnb.core.resource_mgr import ResourceMgr
 from tfnb.core.step_events import IDLE_HOOKS
+from tfnb.core.wake_up import WakeUp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 # Step ids are unique in the process, so that per-step resources of two sessions never meet.
 _step_ids = itertools.count(1)
 # The wake-up call of steps in which nothing can wait.
-_NEVER = threading.Event()
+_NEVER = WakeUp()
 
 
 def new_step_id() -> int:
@@ -62,8 +61,6 @@ class RunState:
       waiting: who has not answered, by id: (executor, tagged node, inputs, the work of a pool's
         thread or None); likewise.
       executors: the partitions while the step runs; for whoever asks how far it is.
-      num_waiting: kernels elsewhere that have not answered, functions that were called among them;
-        touched by the driving thread only.
       pool: the threads that expensive kernels of this step run on; None: the driving thread.
       items: the partitions that run, for those who watch calls; empty where nobody does.
       call: the function call that this is, if the caller's thread drives it along with the caller.
@@ -83,7 +80,6 @@ class RunState:
         "inbox",
         "is_still",
         "items",
-        "num_waiting",
         "pool",
         "record_outputs",
         "step_id",
@@ -106,8 +102,7 @@ class RunState:
         self.hooks = hooks
         self.stop: BaseException | None = None
         self.inbox: deque[tuple[Any, Any, Any]] = deque()
-        self.wake = threading.Event() if needs_wake else _NEVER
-        self.num_waiting = 0
+        self.wake = WakeUp() if needs_wake else _NEVER
         self.is_still = False
         self.waiting: dict[int, tuple[Any, Any, Any, PooledKernel | None]] = {}
         self.pool = pool
@@ -120,6 +115,11 @@ class RunState:
         self.record_outputs: Callable[[int, Any, Any], None] | None = None
         self.depth = 0
         self.executors: Sequence[Any] = ()
+
+    @property
+    def num_waiting(self) -> int:
+        """How many kernels elsewhere have not answered; the driving thread's business."""
+        return len(self.waiting)
 
     @property
     def cancellation_manager(self) -> CancellationManager:
@@ -220,15 +220,3 @@ class RunState:
         self.executors = ()
         if self._step_container is not None:
             self._step_container.clear()
-
-
-def start_timer(run_state: RunState, timeout_ms: int) -> threading.Timer:
-    """Ends a step that takes longer than ``timeout_ms`` milliseconds."""
-
-    def expire() -> None:
-        run_state.end(errors.deadline_exceeded("Timed out waiting for notification"))
-
-    timer = threading.Timer(timeout_ms / 1000, expire)
-    timer.daemon = True
-    timer.start()
-    return timer

@@ -22,7 +22,7 @@ class CancellationManager:
         self._callbacks: dict[int, Callable[[], None]] = {}  # guarded by self._lock
         self._next_token = 0  # guarded by self._lock
         self._running: int | None = None  # token whose callback runs; guarded by self._lock
-        self._finished = threading.Event()
+        self._calling = threading.Lock()  # held while callbacks run
         self._runner: int | None = None
         self.is_cancelling = False
         self.is_cancelled = False
@@ -55,7 +55,8 @@ class CancellationManager:
                 return True
             wait = self.is_cancelling and self._runner != threading.get_ident()
         if wait:
-            self._finished.wait()
+            with self._calling:
+                pass
         return False
 
     def try_deregister_callback(self, token: int) -> bool:
@@ -73,14 +74,25 @@ class CancellationManager:
                 return
             self.is_cancelling = True
             self._runner = threading.get_ident()
-            callbacks, self._callbacks = self._callbacks, {}
         try:
-            for callback in callbacks.values():
-                callback()
+            with self._calling:
+                try:
+                    self._call_all()
+                except KeyboardInterrupt:
+                    # An interrupt of the first callbacks does not spare the others.
+                    self._call_all()
+                    raise
         finally:
             with self._lock:
                 self.is_cancelling, self.is_cancelled = False, True
-            self._finished.set()
+
+    def _call_all(self) -> None:
+        """Calls what is registered; one that was interrupted is called again."""
+        callbacks = self._callbacks
+        while callbacks:
+            token = next(iter(callbacks))
+            callbacks[token]()
+            callbacks.pop(token, None)
 
     def close(self) -> None:
         """Takes this manager off its parent; a finished step calls it."""

@@ -63,6 +63,22 @@ class _Attempt:
         self.token = 0
 
 
+# Attempts that have ended, with their answers.
+type_of_ended = list[tuple[_Attempt, Any]]
+
+
+def _tell(ended: type_of_ended) -> None:
+    """Lets those who waited know; outside of every lock.
+
+    They belong to other steps.  So whoever is interrupted on the way does it again: to hear an
+    answer twice does no harm.
+    """
+    for attempt, answer in ended:
+        if attempt.manager is not None:
+            attempt.manager.try_deregister_callback(attempt.token)
+        attempt.done(answer)
+
+
 class Queue:
     """First in, first out; thread safe.
 
@@ -157,15 +173,20 @@ class Queue:
 
     def close(self) -> None:
         """Takes nothing more in, also from those who wait to put something in."""
-        with self._lock:
-            self._closed = True
-            ended: list[tuple[_Attempt, Any]] = [
-                (attempt, errors.cancelled("Enqueue operation was cancelled"))
-                for attempt in self._puts
-            ]
-            self._puts.clear()
-            ended += self._flush()
-        _finish(ended)
+        ended: type_of_ended = []
+        try:
+            with self._lock:
+                self._closed = True
+                for attempt in self._puts:
+                    ended.append((attempt, errors.cancelled("Enqueue operation was cancelled")))
+                self._puts.clear()
+                self._flush(ended)
+        finally:
+            try:
+                _tell(ended)
+            except KeyboardInterrupt:
+                _tell(ended)
+                raise
 
     def _start(
         self,
@@ -174,41 +195,61 @@ class Queue:
         manager: CancellationManager,
         what: str,
     ) -> None:
-        with self._lock:
-            attempts.append(attempt)
-            ended = self._flush()
-            if attempt in attempts:
-                attempt.manager, attempt.token = manager, manager.get_cancellation_token()
+        ended: type_of_ended = []
+        try:
+            with self._lock:
+                attempts.append(attempt)
+                self._flush(ended)
+                if attempt in attempts:
+                    attempt.manager, attempt.token = manager, manager.get_cancellation_token()
 
-                def cancel() -> None:
-                    self._cancel(attempts, attempt, what)
+                    def cancel() -> None:
+                        self._cancel(attempts, attempt, what)
 
-                if not manager.register_callback(attempt.token, cancel):
-                    attempt.manager = None
-                    ended += self._withdraw(attempts, attempt, what)
-        _finish(ended)
+                    if not manager.register_callback(attempt.token, cancel):
+                        attempt.manager = None
+                        self._withdraw(attempts, attempt, what, ended)
+        except KeyboardInterrupt:
+            # Perhaps nobody could cancel it any more, and it would take an element for nobody.
+            with self._lock:
+                self._withdraw(attempts, attempt, what, ended)
+            raise
+        finally:
+            try:
+                _tell(ended)
+            except KeyboardInterrupt:
+                _tell(ended)
+                raise
 
     def _cancel(self, attempts: deque[_Attempt], attempt: _Attempt, what: str) -> None:
-        with self._lock:
-            ended = self._withdraw(attempts, attempt, what)
-        _finish(ended)
+        ended: type_of_ended = []
+        try:
+            with self._lock:
+                self._withdraw(attempts, attempt, what, ended)
+        finally:
+            try:
+                _tell(ended)
+            except KeyboardInterrupt:
+                _tell(ended)
+                raise
 
     def _withdraw(
-        self, attempts: deque[_Attempt], attempt: _Attempt, what: str
-    ) -> list[tuple[_Attempt, Any]]:
+        self, attempts: deque[_Attempt], attempt: _Attempt, what: str, ended: type_of_ended
+    ) -> None:
         if attempt not in attempts:
-            return []
+            return
         attempts.remove(attempt)
         if attempts is self._takes and attempt.elements:
             self._put_back(attempt.elements)
-        ended: list[tuple[_Attempt, Any]] = [
-            (attempt, errors.cancelled(f"{what} operation was cancelled"))
-        ]
-        return ended + self._flush()
+        ended.append((attempt, errors.cancelled(f"{what} operation was cancelled")))
+        self._flush(ended)
 
-    def _flush(self) -> list[tuple[_Attempt, Any]]:
-        """Lets attempts go as far as they can; returns those that have ended, with their answer."""
-        ended: list[tuple[_Attempt, Any]] = []
+    def _flush(self, ended: type_of_ended) -> None:
+        """Lets attempts go as far as they can; ``ended`` gets those that have, with their answer.
+
+        They are put there before they leave the line: whoever is interrupted in between may have
+        an attempt answered twice, which does no harm, but never not at all.
+        """
         moved = True
         while moved:
             moved = False
@@ -216,26 +257,25 @@ class Queue:
                 moved = True
             while self._takes and self._serve_take(self._takes[0], ended):
                 moved = True
-        return ended
 
-    def _serve_put(self, attempt: _Attempt, ended: list[tuple[_Attempt, Any]]) -> bool:
+    def _serve_put(self, attempt: _Attempt, ended: type_of_ended) -> bool:
         """Whether anything changed."""
         if self._closed:
-            self._puts.popleft()
             ended.append((attempt, errors.cancelled(self._closed_text(attempt))))
+            self._puts.popleft()
             return True
         if attempt.closes:
-            self._puts.popleft()
             self._closed = True
             ended.append((attempt, None))
+            self._puts.popleft()
             return True
         changed = False
         while attempt.elements and len(self._store) < self.capacity:
             self._add(attempt.elements.pop(0))
             changed = True
         if not attempt.elements:
-            self._puts.popleft()
             ended.append((attempt, None))
+            self._puts.popleft()
             return True
         return changed and bool(self._takes)
 
@@ -244,7 +284,7 @@ class Queue:
             return f"Queue '{self.name}' is already closed."
         return f"{self.kind} '{self.name}' is closed."
 
-    def _serve_take(self, attempt: _Attempt, ended: list[tuple[_Attempt, Any]]) -> bool:
+    def _serve_take(self, attempt: _Attempt, ended: type_of_ended) -> bool:
         missing = attempt.wanted - len(attempt.elements)
         if self._closed and self._available() < missing and not self._puts:
             found = len(attempt.elements) + self._available()
@@ -271,8 +311,8 @@ class Queue:
             missing -= 1
             changed = True
         if not missing:
-            self._takes.popleft()
             ended.append((attempt, attempt.elements))
+            self._takes.popleft()
             return True
         return changed and bool(self._puts)
 
@@ -328,14 +368,6 @@ class Queue:
             shape = [size or 0 for size in self.shapes[position].as_list()]
             return xp.zeros((0, *shape), self.types[position].numpy_dtype)
         return xp.stack(values)
-
-
-def _finish(ended: Sequence[tuple[_Attempt, Any]]) -> None:
-    """Calls back, outside every lock."""
-    for attempt, answer in ended:
-        if attempt.manager is not None:
-            attempt.manager.try_deregister_callback(attempt.token)
-        attempt.done(answer)
 
 
 class RandomShuffleQueue(Queue):

@@ -1,0 +1,78 @@
+"""One thread ends the steps whose time is up."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+from tfnb.common_runtime import deadlines
+from tfnb.common_runtime.deadlines import Deadlines
+from tfnb.common_runtime.run_state import RunState
+from tfnb.core import errors
+from tfnb.core.step_events import IDLE_HOOKS
+
+
+def a_step() -> RunState:
+    """A step that somebody could wait for."""
+    return RunState(None, IDLE_HOOKS)
+
+
+def test_steps_end_in_the_order_of_their_deadlines() -> None:
+    """Whatever the order in which they were set."""
+    found = Deadlines()
+    late, soon = a_step(), a_step()
+    found.set(late, 3_600_000)
+    found.set(soon, 1)
+    assert soon.wake.wait(30)
+    assert isinstance(soon.stop, errors.DeadlineExceededError)
+    assert late.stop is None
+    assert found.num_set() == 1
+
+
+def test_a_step_that_is_over_is_forgotten() -> None:
+    """Its tensors must not wait for an hour."""
+
+    class Weak(RunState):
+        """One that can be watched."""
+
+    found, step = Deadlines(), Weak(None, IDLE_HOOKS)
+    watched = weakref.ref(step)
+    entry = found.set(step, 3_600_000)
+    found.call_off(entry)
+    found.call_off(entry)
+    del step
+    gc.collect()
+    assert watched() is None
+    assert found.num_set() == 0
+
+
+def test_deadlines_that_were_called_off_do_not_pile_up() -> None:
+    """A million short steps with an hour each."""
+    found = Deadlines()
+    for _ in range(5_000):
+        found.call_off(found.set(a_step(), 3_600_000))
+    assert len(found._entries) < 1_000
+
+
+@pytest.mark.parametrize("timeout_ms", [1 << 31, 1 << 62])
+def test_a_deadline_may_lie_centuries_away(timeout_ms: int) -> None:
+    """The thread that waits for it serves others meanwhile."""
+    found = Deadlines()
+    found.set(a_step(), timeout_ms)
+    soon = a_step()
+    found.set(soon, 1)
+    assert soon.wake.wait(30)
+
+
+def test_the_thread_ends_and_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody sets a deadline, nothing runs."""
+    monkeypatch.setattr(deadlines, "_LINGER_S", 0.001)
+    found = Deadlines()
+    for _ in range(3):
+        step = a_step()
+        found.set(step, 1)
+        assert step.wake.wait(30)
+        while found._is_serving:
+            pass

@@ -1,0 +1,25 @@
+"""A wake-up call: kept until somebody sleeps, taken by one who does."""
+
+from __future__ import annotations
+
+import threading
+
+from tfnb.core.wake_up import WakeUp
+
+
+def test_a_call_that_came_before_is_kept() -> None:
+    """And two of them are one."""
+    wake = WakeUp()
+    wake.set()
+    wake.set()
+    assert wake.wait(0)
+    assert not wake.wait(0)
+
+
+def test_another_thread_wakes_the_sleeper() -> None:
+    """Long before its time."""
+    wake = WakeUp()
+    thread = threading.Thread(target=wake.set)
+    thread.start()
+    assert wake.wait(60)
+    thread.join()
