@@ -190,8 +190,15 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         self.host = host
         self.device = self.cupy.cuda.Device(self.cupy.device)
         self.stream = self.cupy.stream
-        memory = self.cupy.malloc(host.nbytes)
-        weakref.finalize(self, memory)
+        free, stream = self.cupy.malloc(host.nbytes), self.stream
+
+        def freed() -> None:
+            free()
+            if stream is not None:
+                stream.pending.append(lambda: host.reshape(-1).view(np.uint8).fill(RUBBISH))
+
+        # What is freed may be used again by later work of the stream it was allocated in.
+        weakref.finalize(self, freed).atexit = False
 
     @property
     def data(self) -> MemoryPointer:
@@ -250,19 +257,27 @@ class MemoryPointer:
     def _queue(self, what: str, target: Any, source: Any, size: int, stream: Any) -> None:
         stream.queue((what, size, stream.name), lambda: ctypes.memmove(target(), source(), size))
 
+    def _queue(
+        self, what: str, target: int, source: int, size: int, stream: Any, *memory: Any
+    ) -> None:
+        def copy() -> None:
+            ctypes.memmove(target, source, size)
+            del memory_in_use[:]
+
+        memory_in_use = [self._memory, *memory]
+        stream.queue((what, size, stream.name), copy)
+
     def copy_from_host_async(self, mem: int, size: int, stream: Any) -> None:
         """Queues a copy from host memory."""
-        memory = self._memory
-        self._queue("from host", lambda: memory.ctypes.data, lambda: mem, size, stream)
+        self._queue("from host", self.ptr, mem, size, stream)
 
     def copy_to_host_async(self, mem: int, size: int, stream: Any) -> None:
         """Queues a copy to host memory."""
-        self._queue("to host", lambda: mem, self._address, size, stream)
+        self._queue("to host", mem, self.ptr, size, stream)
 
     def copy_from_device_async(self, source: MemoryPointer, size: int, stream: Any) -> None:
         """Queues a copy from a GPU's memory."""
-        memory = self._memory
-        self._queue("from device", lambda: memory.ctypes.data, source._address, size, stream)
+        self._queue("from device", self.ptr, source.ptr, size, stream, source._memory)
 
 
 class _Device:

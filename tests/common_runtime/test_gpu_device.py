@@ -16,6 +16,7 @@ from tfnb.common_runtime.gpu_device import GpuDevice
 from tfnb.common_runtime.gpu_options import GpuSpec
 from tfnb.common_runtime.gpu_staging import StagingPool
 from tfnb.core import array_module, errors
+from tfnb.core.resource_mgr import RefCell
 from tfnb.proto import config_pb2
 
 F = np.float32
@@ -134,22 +135,27 @@ def test_a_copy_to_the_host_waits_for_the_kernel_that_computes(cupy):
 
 
 def test_the_array_lives_until_it_was_copied(cupy):
-    """Though the step let go of it; the double's copy asks for the array when it happens."""
+    """Though the step let go of it, and later kernels may use what is freed."""
     (device,) = gpus(cupy)
     lent = device.lend(device.copy_from_host(np.arange(5, dtype=F)))
     box, came = [], threading.Event()
-    device.copy_to_host(lent, lambda value: (box.append(value), came.set()))
-    del lent
+    with cupy.lock:  # the copy does not happen before
+        device.copy_to_host(lent, lambda value: (box.append(value), came.set()))
+        del lent
+        device.compute_stream.drain()
     assert came.wait(60)
     assert box[0][0].tolist() == [0, 1, 2, 3, 4]
 
 
-def test_an_array_goes_from_gpu_to_gpu(cupy):
-    """Without the host; the source's memory is not used again before it was read."""
+@pytest.mark.parametrize("source_goes_on", [False, True])
+def test_an_array_goes_from_gpu_to_gpu(source_goes_on, cupy):
+    """Without the host; not before it is there, nor after its memory is used again."""
     first, second = gpus(cupy, 2)
-    array = first.copy_from_host(np.arange(3, dtype=F))
+    lent = [first.lend(first.copy_from_host(np.arange(3, dtype=F)))]
     cupy.log.clear()
-    there = answer_of(lambda done: second.receive(first.lend(array), done))
+    there = answer_of(lambda done: second.receive(lent.pop(), done))
+    if source_goes_on:  # the source was let go of
+        first.compute_stream.drain()
     assert there.device.id == 1
     assert run_on(second, lambda xp, x: xp.negative(x), there).host.tolist() == [0, -1, -2]
     assert not [entry for entry in cupy.log if entry[0] in ("from host", "to host")]
@@ -334,6 +340,59 @@ def test_a_session_computes_on_the_gpu(cupy):
     assert found[2] == 3
     ran = {(entry[1], entry[2]) for entry in cupy.log if entry[0] == "kernel"}
     assert {("matmul", 0), ("exp", 1)} <= ran
+
+
+def test_a_variable_on_the_gpu_is_updated_in_place(cupy):
+    """Unless somebody else holds its array: who read it keeps what was read."""
+    cell = RefCell("v", tf.float32)
+    cell.value = cupy.asarray(np.ones(3, F))
+    address = cell.value.data.ptr
+    assert cell.writable().data.ptr == address
+    kept = cell.value
+    assert cell.writable().data.ptr != address
+    assert kept.host.tolist() == cell.value.host.tolist() == [1, 1, 1]
+
+
+def test_steps_on_the_gpu_may_use_a_pool_of_threads(cupy):
+    """Each kernel finds its device and stream in whatever thread it runs."""
+    config = tf.ConfigProto(use_per_session_threads=True, inter_op_parallelism_threads=3)
+    with tf.Graph().as_default(), tf.Session(config=config) as sess:
+        x = tf.placeholder(tf.float32, [4])
+        with tf.device("/gpu:0"):
+            sums = [tf.add(x, float(i)) for i in range(8)]
+        with tf.device("/gpu:1"):
+            total = tf.add_n([tf.multiply(one, 2.0) for one in sums])
+        for _ in range(3):
+            assert sess.run(total, {x: np.arange(4)}).tolist() == [56, 72, 88, 104]
+
+
+def test_running_out_of_gpu_memory_lists_who_holds_it(cupy):
+    """By allocator: what lies on the GPU apart from what lies in the host's memory."""
+    config = tf.ConfigProto()
+    config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[1])
+    with tf.Graph().as_default(), tf.Session(config=config) as sess:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        with tf.device("/gpu:0"):
+            held = tf.add(x, 1.0, name="held")
+            more = tf.concat([held, held], 0, name="more")
+        options = tf.RunOptions(report_tensor_allocations_upon_oom=True)
+        with pytest.raises(tf.errors.ResourceExhaustedError) as caught:
+            sess.run([held, more], {x: np.ones(100_000)}, options=options)
+        assert "OOM when allocating tensor on /job:localhost" in caught.value.message
+        assert (
+            "Current usage from device: /job:localhost/replica:0/task:0/device:GPU:0, "
+            "allocator: GPU_0_bfc\n  390.6KiB from held\n" in caught.value.message
+        )
+        assert sess.run(more, {x: [1, 2]}).tolist() == [2, 3, 2, 3]
+
+
+def test_closing_ends_copies_that_nobody_waits_for(cupy):
+    """A copy that starts when the session is closed is cancelled, not lost."""
+    (device,) = gpus(cupy)
+    lent = device.lend(device.copy_from_host(np.ones(2, F)))
+    device.close()
+    with pytest.raises(errors.CancelledError, match="has been closed"):
+        answer_of(lambda done: device.copy_to_host(lent, done))
 
 
 def test_a_full_trace_has_the_times_of_the_gpu(cupy):

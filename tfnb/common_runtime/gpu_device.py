@@ -149,8 +149,11 @@ class GpuDevice(Device):
         trace, self._trace = self._trace, None
         if trace is None:
             return []
-        with self._cupy.cuda.Device(self.index):
-            return trace.times()
+        try:
+            with self._cupy.cuda.Device(self.index):
+                return trace.times()
+        except self._cuda_error:
+            return []  # the step itself says what failed
 
     # -- transfers
 
@@ -228,7 +231,8 @@ class GpuDevice(Device):
         def finish() -> None:
             # Holds the array until here: its memory is being read.
             try:
-                copied.synchronize()
+                with self._cupy.cuda.Device(self.index):
+                    copied.synchronize()
                 value = staged.view(array.shape, array.dtype).copy()
             except Exception as error:
                 done(self._explained(error))
@@ -236,7 +240,10 @@ class GpuDevice(Device):
             self._staging.give_back(staged)
             done((value,))
 
-        self._waiter.schedule(finish)
+        try:
+            self._waiter.schedule(finish)
+        except errors.CancelledError as error:  # the session is being closed
+            done(error)
 
     def contiguous(self, lent: LentArray) -> LentArray:
         """What this device lent, in memory without gaps."""
@@ -282,7 +289,8 @@ class GpuDevice(Device):
 
         def wait() -> None:
             try:
-                event.synchronize()
+                with self._cupy.cuda.Device(self.index):
+                    event.synchronize()
             except Exception as error:
                 failure.append(self._explained(error))
             finished.set()

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.array_module import is_device_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,13 +109,12 @@ class RefCell:
         first.
         """
         value = self.read()
+        if isinstance(value, np.ndarray):
+            is_lent = value.base is not None or not value.flags.writeable
+        else:
+            is_lent = not is_device_array(value) or value.base is not None
         # Held here by: the cell, the local name, getrefcount's argument.
-        if (
-            not isinstance(value, np.ndarray)
-            or value.base is not None
-            or not value.flags.writeable
-            or getrefcount(value) > 3
-        ):
+        if is_lent or getrefcount(value) > 3:
             value = np.array(value) if isinstance(value, np.ndarray | np.generic) else value.copy()
             self.value = value
         return value
