@@ -13,7 +13,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import tfnb as tf
-from tests.cases.replay import Mismatch, Replay
+from tests.cases.replay import Mismatch, Replay, read_graph_def
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,10 +24,25 @@ _NUMBERED = re.compile(r"(/_\d+$)|(^|/)_cloop|/ctrl/|^_SOURCE$|_\d+_\d+/Const$")
 
 
 class TraceReplay(Replay):
-    """A replay that traces every run and compares the counts."""
+    """A replay that traces every run and compares the counts.
 
-    def __init__(self, folder: Path, apart: str = "") -> None:
+    Args:
+      folder: where the case lies.
+      apart: as for a Replay.
+      only_outside: compare only nodes that no function's body has.
+    """
+
+    def __init__(self, folder: Path, apart: str = "", *, only_outside: bool = False) -> None:
         super().__init__(folder, apart)
+        if only_outside:
+            graph_def = read_graph_def(folder, self.case["graph"])
+            known = {node.name for node in graph_def.node}
+            functions = graph_def.library.function
+            inner = {node.name for function in functions for node in function.node_def}
+            inner |= {arg.name for function in functions for arg in function.signature.input_arg}
+            self._names: set[str] | None = known - inner
+        else:
+            self._names = None
         rows = json.loads((folder / "trace.json").read_text())
         self.traces: dict[int, Mapping[str, Any]] = {row["step"]: row for row in rows}
         self.compared = 0
@@ -61,7 +76,8 @@ class TraceReplay(Replay):
         different = {
             name: (ours.get(name, 0), theirs.get(name, 0))
             for name in {*ours, *theirs}
-            if ours.get(name, 0) != theirs.get(name, 0)
+            if (self._names is None or name in self._names)
+            and ours.get(name, 0) != theirs.get(name, 0)
         }
         if different:
             shown = ", ".join(f"{n}: {a} not {b}" for n, (a, b) in sorted(different.items())[:8])

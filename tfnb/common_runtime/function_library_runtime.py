@@ -375,6 +375,7 @@ class FunctionLibraryRuntime:
                 graph,
                 lower_control_flow=multi_device and lowers_control_flow(config),
                 inside=[name],
+                keep_effects=multi_device,
             )
         # What was taken apart has a stand-in of its name, which waits for its effects.
         kept = [graph.find_node(one) for one in dict.fromkeys([*effects, *lasting])]

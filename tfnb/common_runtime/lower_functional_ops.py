@@ -114,6 +114,7 @@ def lower_functional_ops(
     inline_calls: bool = True,
     lower_control_flow: bool = True,
     inside: Sequence[str] = (),
+    keep_effects: bool = False,
 ) -> list[str]:
     """Takes apart the functional nodes of a graph with ids from ``first_id`` on.
 
@@ -123,25 +124,31 @@ def lower_functional_ops(
       inline_calls: whether to inline calls that nobody made for an If or While.
       lower_control_flow: whether to lower If, Case and While.
       inside: functions that the graph is a body of; they are not inlined again.
+      keep_effects: whether functions with effects stay calls, as in bodies in TensorFlow.
 
     Returns:
       What was done, a line for each node.
     """
-    return _Lowering(graph, inline_calls, lower_control_flow, inside).run(
-        max(first_id, SINK_ID + 1)
-    )
+    lowering = _Lowering(graph, inline_calls, lower_control_flow, inside, keep_effects)
+    return lowering.run(max(first_id, SINK_ID + 1))
 
 
 class _Lowering:
     """One run; ``lineage`` holds for each node from a body the functions it came out of."""
 
     def __init__(
-        self, graph: Graph, inline_calls: bool, lower_control_flow: bool, inside: Sequence[str]
+        self,
+        graph: Graph,
+        inline_calls: bool,
+        lower_control_flow: bool,
+        inside: Sequence[str],
+        keep_effects: bool,
     ) -> None:
         self.graph = graph
         self.inline_calls = inline_calls
         self.lower_control_flow = lower_control_flow
         self.inside = frozenset(inside)
+        self.keep_effects = keep_effects
         self.lineage: dict[Node, frozenset[str]] = {}
         self.bodies: dict[tuple[str, str], FunctionBody] = {}
         self.too_large: dict[str, str] = {}
@@ -241,6 +248,8 @@ class _Lowering:
                 reason = error.message
             else:
                 reason = inline_function.why_not(node, body)
+                if self.keep_effects and not node.attrs.get(MULTI_DEVICE) and _has_effects(body):
+                    reason = reason or "it has effects"
         if body is None or reason:
             self.actions.append(f"the call '{node.name}' of '{name}' stays: {reason}")
             return
@@ -277,6 +286,10 @@ class _Lowering:
         if found is None:
             found = self.bodies[key] = instantiate(definition, attrs, library)
         return found
+
+
+def _has_effects(body: FunctionBody) -> bool:
+    return any(inline_function.has_effect(node) for node in body.graph.op_nodes())
 
 
 def _base(types: Any) -> list[Any]:

@@ -30,12 +30,17 @@ def simplify_body(graph: Graph, lasting: Collection[str] = ()) -> Graph:
         if node.op == "Identity":
             _drop_needless_waits(graph, node)
     for node in list(graph.op_nodes()):
-        if node.op == "NoOp" and node.name not in lasting:
-            _bypass(graph, node)
+        if node.op == "NoOp":
+            _bypass(graph, node, keep=node.name in lasting)
     for node in list(graph.op_nodes()):
         if node.op == "Identity":
             _drop_needless_waits(graph, node)
             remove_identity(graph, node)
+    for node in list(graph.op_nodes()):
+        if node.op == "Identity":
+            _hand_on_waits(graph, node)
+            if not remove_identity(graph, node):
+                _repeat_constant(graph, node)
     _join_constants(graph)
     return _with_names_of_results(graph)
 
@@ -53,21 +58,64 @@ def _drop_needless_waits(graph: Graph, node: Node) -> None:
             if edge.src not in before and not edge.dst.is_merge:
                 before.add(edge.src)
                 stack.append(edge.src)
+    is_result = all(edge.dst.is_retval for edge in node.out_edges if edge.dst.is_op)
     for edge in waits:
-        if edge.src in before:
+        if _is_after(edge.src, before, is_result):
             graph.remove_edge(edge)
 
 
-def _bypass(graph: Graph, node: Node) -> None:
+def _is_after(node: Node, before: set[Node], is_result: bool) -> bool:
+    """Whether nobody need wait for a node where some others have run.
+
+    It is one of them, or a NoOp that such nodes release; a result need not wait for a mere read.
+    """
+    if node in before or (is_result and node.op == "ReadVariableOp"):
+        return True
+    if node.op != "NoOp" or not any(edge.src.is_op for edge in node.in_edges):
+        return False
+    return all(_is_after(edge.src, before, is_result) for edge in node.in_edges)
+
+
+def _bypass(graph: Graph, node: Node, *, keep: bool) -> None:
     """Lets whoever waits for a NoOp wait for what it waits for, where that is not more edges."""
     before = [edge.src for edge in node.in_edges if edge.src.is_op]
-    after = [edge.dst for edge in node.out_edges if edge.dst.is_op]
+    after = [edge for edge in node.out_edges if edge.dst.is_op]
     if len(before) * len(after) > len(before) + len(after):
         return
-    for src in before:
+    for edge in after:
+        for src in before:
+            graph.add_control_edge(src, edge.dst)
+        graph.remove_edge(edge)
+    if not keep:
+        graph.remove_node(node)
+
+
+def _hand_on_waits(graph: Graph, node: Node) -> None:
+    """Lets the consumers of an Identity wait in its place, unless they are results."""
+    waits = [edge for edge in node.in_edges if edge.is_control and edge.src.is_op]
+    after = [edge.dst for edge in node.out_edges if edge.dst.is_op]
+    num_inputs = len(waits) + 1
+    if not waits or not after or num_inputs * len(after) > num_inputs + len(after):
+        return
+    if any(dst.is_retval or dst.is_merge for dst in after):
+        return
+    for edge in waits:
         for dst in after:
-            graph.add_control_edge(src, dst)
-    graph.remove_node(node)
+            graph.add_control_edge(edge.src, dst)
+        graph.remove_edge(edge)
+
+
+def _repeat_constant(graph: Graph, node: Node) -> None:
+    """Turns an Identity that holds a constant back until something is done into that constant."""
+    data = [edge for edge in node.in_edges if not edge.is_control]
+    const = data[0].src
+    if not const.is_constant or any(edge.src.is_op for edge in const.in_edges):
+        return
+    graph.remove_edge(data[0])
+    attrs = {name: const.attrs[name] for name in ("dtype", "value")}
+    graph.change_op(node, "Const", attrs)
+    if not any(edge.dst.is_op for edge in const.out_edges):
+        graph.remove_node(const)
 
 
 def _join_constants(graph: Graph) -> None:

@@ -142,7 +142,7 @@ def gradient_graph(body: graph_pb2.GraphDef) -> graph_pb2.GraphDef:
             incoming = _arg(T=result.dtype.base_dtype, index=index, name="grad_arg")
             incoming.set_shape(result.get_shape())
             grad_ys.append(incoming)
-        found = gradients(results, arguments, grad_ys)
+        found = gradients(results, arguments, grad_ys, name="SymbolicGradient")
         for index, (grad, argument) in enumerate(zip(found, arguments, strict=True)):
             _retval(zeros_of(argument) if grad is None else grad, index=index, name="grad_retval")
         definition = graph.as_graph_def()
