@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
@@ -779,6 +780,7 @@ def tile(xp: Any, input: Any, multiples: Any) -> Any:
             raise errors.invalid_argument(f"Expected multiples[{index}] >= 0, but got {count}")
     if all(count == 1 for count in times):
         return input
+    check_fits(xp, [n * count for n, count in zip(input.shape, times)], input.dtype)
     return xp.tile(input, times)
 
 

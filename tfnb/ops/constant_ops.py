@@ -9,6 +9,7 @@ import numpy as np
 
 from tfnb.core import dtypes, errors
 from tfnb.core.attr_value import TensorAttr
+from tfnb.core.host_memory import check_fits
 from tfnb.core.node_text import shape_text, type_word
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, merge_shapes, unchanged_shape
@@ -328,6 +329,7 @@ def fill_op(xp: Any, dims: Any, value: Any) -> Any:
     for size in sizes:
         if size < 0:
             raise errors.invalid_argument(f"Dimension {size} must be >= 0")
+    check_fits(xp, sizes, value.dtype)
     if isinstance(value, np.generic):
         return np.full(sizes, value, value.dtype)
     one = value.reshape(())

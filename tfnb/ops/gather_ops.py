@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
@@ -898,6 +899,7 @@ def one_hot_op(
         raise errors.invalid_argument(f"depth must be non-negative, got: {count}")
     place = rank if axis == -1 else axis
     head, tail = indices.shape[:place], indices.shape[place:]
+    check_fits(xp, (*head, count, *tail), on_value.dtype)
     out = xp.empty((math.prod(head), count, math.prod(tail)), on_value.dtype)
     out[...] = off_value if on_value.dtype != object else off_value[()]
     flat = xp.asarray(indices).reshape(math.prod(head), math.prod(tail))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
@@ -66,6 +67,7 @@ def _pad(xp: Any, input: Any, paddings: Any, value: Any) -> Any:
     if not any(before or after for before, after in pairs):
         return input
     sizes = [n + before + after for n, (before, after) in zip(input.shape, pairs)]
+    check_fits(xp, sizes, input.dtype)
     if input.dtype == object:
         out = np.empty(sizes, object)
         out[...] = b"" if value is None else value[()]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape, dimension_value
@@ -128,6 +129,7 @@ def _draw(
     *limits: int,
 ) -> Any:
     sizes = wanted_shape(shape)
+    check_fits(ctx.xp, sizes, dtype.numpy_dtype)
     count = product(sizes)
     generator = generator_of(ctx, *seeds).reserve_outputs(count)
     return draw(ctx.xp, generator, count, dtype, *limits).reshape(sizes)

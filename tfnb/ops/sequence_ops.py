@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, merge_shapes, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape
@@ -70,6 +71,7 @@ def range_op(xp: Any, start: Any, limit: Any, delta: Any) -> Any:
     if delta < 0 and start < limit:
         raise errors.invalid_argument(f"Requires start >= limit when delta < 0: {start}/{limit}")
     size = _range_size(start, limit, delta)
+    check_fits(np, (size,), start.dtype)
     steps = np.arange(size)
     kind = start.dtype.kind
     if kind in "iu":
@@ -161,6 +163,7 @@ def lin_space(xp: Any, start: Any, stop: Any, num: Any) -> Any:
     if count == 1:
         return np.asarray(start).reshape(1)
     dtype = start.dtype
+    check_fits(np, (count,), dtype)
     step = (stop - start) / dtype.type(count - 1)
     out = (start + step * np.arange(count).astype(dtype)).astype(dtype)
     out[-1] = stop

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.node_text import shape_text as static_shape_text
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
@@ -616,6 +617,7 @@ def broadcast_to(xp: Any, input: Any, shape: Any) -> Any:
             raise errors.invalid_argument(
                 f"Incompatible shapes: {shape_text(input.shape)} vs. {shape_text(sizes)}"
             )
+    check_fits(xp, sizes, input.dtype)
     return xp.broadcast_to(input, sizes).copy()
 
 

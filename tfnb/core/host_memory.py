@@ -1,0 +1,75 @@
+"""How much memory there is for one tensor, asked before NumPy is.
+
+NumPy refuses what exceeds all memory of the machine. A container often may use less, and Linux
+hands out more than there is: whoever then writes to it is killed, and a notebook's kernel with it.
+So ops that make a tensor of a size somebody asked for compare it with the limit first.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Where Linux says what the processes of a container may use: the second and first form of cgroups.
+_CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+# Smaller tensors are not worth the question.
+_SMALL = 1 << 20
+
+
+class TensorTooLargeError(MemoryError):
+    """A tensor is larger than all memory there is; ``shape`` and ``dtype`` are its form."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], limit: int) -> None:
+        num_bytes = math.prod(shape) * dtype.itemsize
+        super().__init__(f"it has {num_bytes:,} bytes, there are {limit:,}")
+        self.shape = shape
+        self.dtype = dtype
+
+
+@functools.cache
+def memory_limit() -> int:
+    """Return how many bytes this process may use: of the machine, or of its container.
+
+    >>> memory_limit() > 1 << 20
+    True
+    """
+    limits = []
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    limits += [limit for path in _CONTAINER_LIMITS if (limit := container_limit(Path(path)))]
+    return min((limit for limit in limits if limit > 0), default=1 << 62)
+
+
+def container_limit(path: Path) -> int:
+    """Return the number of bytes in a file of limits, or 0 where it says none."""
+    try:
+        text = path.read_text().strip()
+    except OSError:
+        return 0
+    return int(text) if text.isdecimal() else 0
+
+
+def check_fits(xp: Any, shape: Sequence[int], dtype: np.dtype[Any]) -> None:
+    """Refuses a tensor in host memory that is larger than all there is.
+
+    Args:
+        xp: The array module that is to make it; a GPU's pool knows its own limit.
+        shape: The sizes asked for.
+        dtype: The element type.
+
+    Raises:
+        TensorTooLargeError: It cannot be held; the executor makes it a ResourceExhaustedError.
+    """
+    if xp is not np:
+        return
+    num_bytes = math.prod(shape) * dtype.itemsize
+    if num_bytes > _SMALL and num_bytes > memory_limit():
+        raise TensorTooLargeError(tuple(shape), dtype, memory_limit())
