@@ -274,3 +274,69 @@ def gradient_by_capture_inside(tf: Any, kit: Kit) -> Any:
         return tf.gradients(y * x, x)[0]
 
     return body()
+
+
+@scenario(nodes=False, functions=False)
+def functions_made_later(tf: Any, kit: Kit) -> Any:
+    """A session that ran already learns of them."""
+    x = tf.constant(2.0)
+    with tf.Session() as session:
+        found = [session.run(x)]
+        first = kit.function.Defun(tf.float32, func_name="First")(lambda x: x * 3.0)
+        found.append(session.run(first(x)))
+        second = kit.function.Defun(tf.float32, func_name="Second")(lambda x: first(x) * 2.0)
+        found.append(session.run(second(x)))
+    return tf.constant(found)
+
+
+@v2(nodes=False, functions=False)
+def v2_gradient_after_a_run(tf: Any, kit: Kit) -> Any:
+    """The node is changed when a session had taken it."""
+    x, p = _xp(tf)
+    y = tf.cond(p, lambda: tf.exp(x), lambda: x)
+    with tf.Session() as session:
+        session.run(y)
+    return tf.gradients(y, x)
+
+
+@scenario(nodes=False, functions=False)
+def function_in_two_graphs(tf: Any, kit: Kit) -> Any:
+    """Without captures it can be called anywhere."""
+    body = kit.function.Defun(tf.float32, func_name="F")(lambda x: x * 3.0)
+    with tf.Graph().as_default(), tf.Session() as session:
+        found = session.run(body(2.0))
+    return [body(5.0), tf.constant(found)]
+
+
+@scenario()
+def reference_assigned_inside(tf: Any, kit: Kit) -> Any:
+    """A body has no references."""
+    v = tf.Variable(1.0, use_resource=False)
+    body = kit.function.Defun(tf.float32, func_name="F")(lambda x: tf.assign_add(v, x))
+    return body(2.0)
+
+
+@scenario(nodes=False)
+def variables_made_inside(tf: Any, kit: Kit) -> Any:
+    """They belong to the graph outside."""
+    body = kit.function.Defun(tf.float32, func_name="F")(
+        lambda x: x * tf.Variable(3.0, use_resource=True) + tf.Variable(1.0, use_resource=False)
+    )
+    return body(2.0)
+
+
+@scenario()
+def finalized_graph(tf: Any, kit: Kit) -> Any:
+    """Refused."""
+    x = tf.constant(1.0)
+    body = kit.function.Defun(tf.float32, func_name="F")(lambda x: x * 3.0)
+    tf.get_default_graph().finalize()
+    return body(x)
+
+
+@v2()
+def v2_fetch_of_the_node(tf: Any, kit: Kit) -> Any:
+    """Refused; what comes behind it can be fetched."""
+    x, p = _xp(tf)
+    y = tf.cond(p, lambda: tf.exp(x), lambda: x)
+    return y.op.inputs[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,16 @@ _GOLDEN = Path(__file__).parents[1] / "golden" / "functions.json"
 _ANSWERS: dict[str, Any] = json.loads(_GOLDEN.read_text())
 
 
-@pytest.mark.parametrize("name", sorted(SCENARIOS))
+_SLOW = {"v2_map_scan_fold", "v2_while_gradients", "v2_while_nested_gradients"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in _SLOW else ())
+        for name in sorted(SCENARIOS)
+    ],
+)
 def test_program_is_as_in_tensorflow(name: str) -> None:
     """The same nodes, functions, values and classes of errors."""
     expected = _ANSWERS[name]
@@ -44,3 +54,36 @@ def _has_text(value: Any) -> bool:
     if isinstance(value, list):
         return any(map(_has_text, value))
     return value is None or isinstance(value, str)
+
+
+def test_a_body_may_call_python() -> None:
+    """What the body calls lives as long as the definition; TensorFlow may forget it."""
+    body = function.Defun(tf.float32, func_name="Doubled")(_doubled)
+    with tf.Graph().as_default(), tf.Session() as session:
+        y = body(2.0)
+        gc.collect()
+        assert session.run(y) == 4.0
+
+
+def _doubled(x: tf.Tensor) -> tf.Tensor:
+    found: tf.Tensor = tf.py_func(lambda value: value * 2, [x], tf.float32)
+    return found
+
+
+def test_a_failing_body_leaves_the_default_graph() -> None:
+    """The error is the caller's."""
+    body = function.Defun(tf.float32)(lambda x: x / tf.float99)
+    with tf.Graph().as_default() as graph:
+        with pytest.raises(AttributeError, match="float99"):
+            body(2.0)
+        assert tf.get_default_graph() is graph
+        assert not graph._functions
+
+
+def test_names_are_offered_where_tensorflow_has_them() -> None:
+    """Under tfnb.python as under tensorflow.python."""
+    from tfnb.python.framework import function as public_function
+    from tfnb.python.ops import functional_ops
+
+    assert public_function.Defun is function.Defun
+    assert functional_ops.While is functional_control_flow.While

@@ -130,6 +130,9 @@ def _finish(
         output_types = tuple(plan.op_def.output_types(attrs))
     if plan.op_def.deprecated is not None:
         _check_deprecation(plan, graph)
+    if plan.has_refs and graph._building_function:
+        flat = graph._capture_inputs(flat)
+        plan.check_input_types(name.rstrip("/"), flat, plan.op_def.input_types(attrs))
     colocate = _ref_inputs(plan, flat) if plan.has_refs else ()
     op = create_operation(graph, plan.definition, flat, attrs, name, output_types, colocate)
     return plan.result_of(op)

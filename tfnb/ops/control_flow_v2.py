@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.core.attr_value import NameAttrList
-from tfnb.core.errors import InvalidArgumentError
+from tfnb.core.errors import InaccessibleTensorError, InvalidArgumentError
 from tfnb.framework import nest
 from tfnb.framework.composite_tensor import is_composite
 from tfnb.framework.constant_value import constant_value
@@ -158,10 +158,6 @@ class ControlFlowGraph(FunctionGraph):
             else:
                 self.control_captures[op] = None
         return super().control_dependencies(inside)
-
-
-class InaccessibleTensorError(ValueError):
-    """A tensor of a function's body is used outside of it."""
 
 
 def _op_of(value: Any) -> Operation:
