@@ -13,9 +13,10 @@ from tfnb.common_runtime.optimization_registry import (
     OptimizationPassRegistry,
 )
 from tfnb.core import dtypes, errors
-from tfnb.proto import config_pb2, graph_pb2
+from tfnb.proto import config_pb2, graph_pb2, rewriter_config_pb2
 
 F = np.float32
+OFF = rewriter_config_pb2.RewriterConfig.OFF
 
 
 class Noting:
@@ -50,8 +51,8 @@ class CallsSeven:
     name = "calls_seven"
 
     def run(self, options):
-        """Replaces constants."""
-        if options.graph is None:
+        """Replaces constants, but not the function's own."""
+        if options.graph is None or options.function_name:
             return []
         seven = graph_pb2.FunctionDef()
         seven.signature.name = "seven"
@@ -81,6 +82,44 @@ def test_a_pass_may_add_functions_and_call_them(grouping):
         REGISTRY.deregister(grouping, added)
     assert native.extend(graph_def(const("b", 2.0))) is None
     assert native.run({}, ["b:0"], []) == [2.0]
+
+
+def test_bodies_of_functions_are_optimised_too():
+    """The report stands with the function that was called."""
+    twice = graph_pb2.FunctionDef()
+    twice.signature.name = "twice"
+    for arg, args in (("x", twice.signature.input_arg), ("y", twice.signature.output_arg)):
+        args.add(name=arg, type=dtypes.float32.as_datatype_enum)
+    twice.node_def.add().CopyFrom(const("one", 1.0))
+    twice.node_def.add().CopyFrom(binary("s", "Add", "x", "x"))
+    twice.node_def.add().CopyFrom(binary("m", "Mul", "s:z:0", "one:output:0"))
+    twice.ret["y"] = "m:z:0"
+    config = config_pb2.ConfigProto()
+    config.graph_options.rewrite_options.function_optimization = OFF
+    seen = []
+
+    class Looks:
+        """Sees which ops of which body are left."""
+
+        name = "looks"
+
+        def run(self, options):
+            """Looks."""
+            seen.append((options.function_name, [n.op for n in options.graph.op_nodes()]))
+            return []
+
+    looks = Looks()
+    REGISTRY.register(Grouping.POST_PARTITIONING, 0, looks)
+    try:
+        graph = graph_def(placeholder("p"))
+        graph.node.add(name="call", op="twice", input=["p"])
+        graph.library.function.add().CopyFrom(twice)
+        native = session(config=config)
+        native.create(graph)
+        assert native.run({"p:0": F(4)}, ["call:0"], []) == [8.0]
+    finally:
+        REGISTRY.deregister(Grouping.POST_PARTITIONING, looks)
+    assert ("twice", ["_Arg", "Add", "_Retval"]) in seen
 
 
 def test_every_grouping_may_run_without_a_graph():

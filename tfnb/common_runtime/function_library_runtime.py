@@ -323,6 +323,16 @@ class FunctionLibraryRuntime:
         num_retvals = sum(node.op == "_Retval" for node in graph.op_nodes())
         reports = self._lower(name, graph, multi_device, lasting)
         Placer(graph, devices, device, allow_soft_placement=True, log_device_placement=False).run()
+        effects = [node.name for node in graph.op_nodes() if has_effect(node)]
+        options = OptimizationPassOptions(
+            graph,
+            config,
+            devices,
+            library=graph.library,
+            targets=frozenset([*effects, *lasting]),
+            function_name=name,
+        )
+        reports += REGISTRY.run_grouping(Grouping.POST_REWRITE_FOR_EXEC, options)
         has_transfers = any(node.is_send or node.is_recv for node in graph.op_nodes())
         kernels: dict[str, OpKernel] = {}
 
@@ -343,7 +353,7 @@ class FunctionLibraryRuntime:
         for device_name, part_graph in partition(graph, devices, self._edge_names).items():
             part = part_graph
             place = session.device_mgr.lookup(device_name)
-            options = OptimizationPassOptions(part, config, devices, place)
+            options = OptimizationPassOptions(part, config, devices, place, function_name=name)
             reports += REGISTRY.run_grouping(Grouping.POST_PARTITIONING, options)
             if multi_device:
                 part = simplify_body(part, frozenset(lasting))

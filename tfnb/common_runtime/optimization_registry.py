@@ -44,6 +44,7 @@ class OptimizationPassOptions:
       targets: names of nodes that run for their effect: they stay, under their names.
       is_partial_run: whether the graph is fed and fetched piece by piece, so that what one fetch
         needs must not grow.
+      function_name: the function whose body the graph is; "" for what the session itself runs.
     """
 
     graph: Graph | None
@@ -53,6 +54,7 @@ class OptimizationPassOptions:
     library: FunctionLibraryDefinition | None = None
     targets: frozenset[str] = frozenset()
     is_partial_run: bool = False
+    function_name: str = ""
 
 
 class OptimizationPass(Protocol):
