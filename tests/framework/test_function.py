@@ -57,7 +57,7 @@ def _has_text(value: Any) -> bool:
 
 
 def test_a_body_may_call_python() -> None:
-    """What the body calls lives as long as the definition; TensorFlow may forget it."""
+    """What the body calls lives as long as the graph around."""
     body = function.Defun(tf.float32, func_name="Doubled")(_doubled)
     with tf.Graph().as_default(), tf.Session() as session:
         y = body(2.0)

@@ -178,7 +178,10 @@ def py_func(
     registered = _Registered(func)
     with _lock:
         _functions[registered.token] = registered
-    graph = get_default_graph()
+    graph: Any = get_default_graph()
+    # The body of a function goes when it is written; the graph that calls it stays.
+    while graph.building_function:
+        graph = graph.outer_graph
     kept: list[_Registered] = graph.__dict__.setdefault("_python_functions", [])
     kept.append(registered)
     is_list = isinstance(Tout, list | tuple)
