@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 _step_ids = itertools.count(1)
 # The wake-up call of steps in which nothing can wait.
 _NEVER = WakeUp()
+# What such a step has in place of an inbox: nothing can be put in.
+_NO_INBOX: Any = ()
+# The calls inside a step before there is one.
+_NO_CHILDREN: Any = frozenset()
 
 
 def new_step_id() -> int:
@@ -101,7 +105,7 @@ class RunState:
         self.call_frame = call_frame
         self.hooks = hooks
         self.stop: BaseException | None = None
-        self.inbox: deque[tuple[Any, Any, Any]] = deque()
+        self.inbox: deque[tuple[Any, Any, Any]] = deque() if needs_wake else _NO_INBOX
         self.wake = WakeUp() if needs_wake else _NEVER
         self.is_still = False
         self.waiting: dict[int, tuple[Any, Any, Any, PooledKernel | None]] = {}
@@ -109,7 +113,7 @@ class RunState:
         self._cancellation_manager: CancellationManager | None = None
         self._rendezvous = rendezvous
         self._step_container: ResourceMgr | None = None
-        self.children: set[RunState] = set()
+        self.children: set[RunState] = _NO_CHILDREN
         self.call: PendingCall | None = None
         self.items: Sequence[ExecutorItem] = ()
         self.record_outputs: Callable[[int, Any, Any], None] | None = None
@@ -194,6 +198,8 @@ class RunState:
         if call is not None:
             child.call = call
             child.inbox, child.wake = self.inbox, self.wake
+        if self.children is _NO_CHILDREN:
+            self.children = set()
         self.children.add(child)
         if self.stop is not None:
             child.end(self.stop)
