@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from tfnb.common_runtime.call_inspection import inspect_call
 from tfnb.common_runtime.colocation_member import Member, merged_names, specialized_name
 from tfnb.core import array_module, device_spec, dtypes, errors
 from tfnb.core.node_text import attr_text
@@ -30,7 +31,8 @@ _log = logging.getLogger("tfnb")
 _CLASS = "_class"
 _LOCATION = b"loc:@"
 
-# These forward handles to function bodies, whose nodes are placed where the handle lives.
+# These forward handles to function bodies, whose nodes are placed where the handle lives.  Where a
+# handle comes out again, the body is looked into: call_inspection.py.
 _EXEMPT_FROM_RESOURCE_COLOCATION = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
 
 # CuPy has no such arrays; on a GPU these values could only be passed through.
@@ -64,12 +66,16 @@ class ColocationGraph:
         *,
         allow_soft_placement: bool,
         log_device_placement: bool,
+        call_stack: tuple[str, ...] = (),
     ) -> None:
         self._graph = graph
         self._devices = devices
         self._default_device = default_device
         self._allow_soft_placement = allow_soft_placement
         self._log_device_placement = log_device_placement
+        self._call_stack = call_stack
+        # Who stands for a resource that comes out of a call; by call and output.
+        self._anchors: dict[Node, dict[int, Node]] = {}
         self._device_by_name = {device.name: device for device in devices}
         priorities: dict[str, int] = {}
         for device in devices:
@@ -103,6 +109,8 @@ class ColocationGraph:
         for node in nodes:
             if self._takes_handle(node):
                 self._join_handle_edges(node)
+            if node.op in _EXEMPT_FROM_RESOURCE_COLOCATION and dtypes.resource in node.output_types:
+                self._anchor(node, 0)
         self._join_classes(nodes)
 
     def is_grouped(self, node: Node) -> bool:
@@ -196,7 +204,63 @@ class ColocationGraph:
             if dtype.is_ref_dtype or (
                 dtype is dtypes.resource and node.op not in _EXEMPT_FROM_RESOURCE_COLOCATION
             ):
-                self._join_handle_edge(edge.src, node)
+                src = edge.src
+                if src.op in _EXEMPT_FROM_RESOURCE_COLOCATION:
+                    src = self._anchor(src, edge.src_output)
+                if src is not node:
+                    self._join_handle_edge(src, node)
+
+    def _anchor(self, call: Node, output: int) -> Node:
+        """The node whose device a resource that comes out of a call has to share."""
+        anchors = self._anchors.get(call)
+        if anchors is None:
+            anchors = self._anchors[call] = {}
+            groups = inspect_call(call, self._graph.library, self._call_stack, self._groups_of_body)
+            for group in groups:
+                sources = [call.input_node(index) for index in group.args]
+                if len(groups) == 1:
+                    sources.append(call)
+                elif not sources:
+                    sources = [e.dst for e in call.out_edges if e.src_output in group.results][:1]
+                for index in group.results:
+                    if sources:
+                        anchors[index] = sources[0]
+                for other in sources[1:]:
+                    self._join_handle_edge(sources[0], other)
+                if sources:
+                    self._limit(sources[0], group.root)
+        return anchors.get(output, call)
+
+    def _groups_of_body(self, graph: Graph, call_stack: tuple[str, ...]) -> ColocationGraph:
+        return ColocationGraph(
+            graph,
+            self._devices,
+            None,
+            allow_soft_placement=self._allow_soft_placement,
+            log_device_placement=self._log_device_placement,
+            call_stack=call_stack,
+        )
+
+    def _limit(self, node: Node, demands: Member) -> None:
+        """Makes a node's group meet what a function's body demands of a resource.
+
+        Raises:
+          InvalidArgumentError: it cannot.
+        """
+        root = self.root(node)
+        shared = tuple(one for one in root.device_types if one in demands.device_types)
+        try:
+            root.merge_device_names(demands, self._allow_soft_placement)
+            if not shared:
+                raise errors.invalid_argument("no device type supports all of them")
+        except errors.InvalidArgumentError as error:
+            raise errors.invalid_argument(
+                "Cannot place the graph because a resource of a called function and the resource "
+                f"of {{{{colocation_node {node.name}}}}} must share a device: {error.message}"
+                f"{self.debug_info(root)}"
+            ) from None
+        root.device_types = shared
+        root.possible_devices = []
 
     def _join_handle_edge(self, src: Node, dst: Node) -> None:
         src_root, dst_root = self.root(src), self.root(dst)
