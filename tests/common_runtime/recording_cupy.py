@@ -63,6 +63,9 @@ class RecordingCupy(types.ModuleType):
         class MemoryPool(_MemoryPool):
             cupy = module
 
+        class DefaultStream(_DefaultStream):
+            cupy = module
+
         self.ndarray = ndarray
         self.default_pool = MemoryPool()
         self.cuda = types.SimpleNamespace(
@@ -74,6 +77,7 @@ class RecordingCupy(types.ModuleType):
             malloc_managed="unified",
             alloc_pinned_memory=self._alloc_pinned,
             using_allocator=self._using_allocator,
+            get_current_stream=lambda: self.stream or DefaultStream(),
             get_elapsed_time=lambda first, second: float(second.number - first.number),
             memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
             runtime=types.SimpleNamespace(
@@ -336,6 +340,27 @@ class _Stream:
         with self.cupy.lock:
             while self.pending:
                 self.pending.popleft()()
+
+
+class _DefaultStream:
+    """Where users compute: what is queued here happens at once."""
+
+    cupy: RecordingCupy
+    name = "the user's"
+
+    @property
+    def device(self) -> int:
+        """It is used on any device."""
+        return self.cupy.device
+
+    def queue(self, entry: tuple[Any, ...], action: Callable[[], object]) -> None:
+        """Does the work."""
+        self.cupy.log.append(entry)
+        action()
+
+    def wait_event(self, event: Any) -> None:
+        """Waits for the event."""
+        self.queue(("wait", event.number, self.name), event.happen)
 
 
 class _Event:

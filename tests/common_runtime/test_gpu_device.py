@@ -386,6 +386,31 @@ def test_running_out_of_gpu_memory_lists_who_holds_it(cupy):
         assert sess.run(more, {x: [1, 2]}).tolist() == [2, 3, 2, 3]
 
 
+def test_a_callable_feeds_and_fetches_on_the_gpu(cupy):
+    """Nothing is copied, and the caller's own stream comes before and behind the kernels."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [3])
+        with tf.device("/gpu:0"):
+            y = x + 1.0
+        gpu = "/job:localhost/replica:0/task:0/device:GPU:0"
+        options = config_pb2.CallableOptions(feed=[x.name], fetch=[y.name], fetch_skip_sync=True)
+        options.feed_devices[x.name] = options.fetch_devices[y.name] = gpu
+        native = sess._session
+        native.extend(tf.get_default_graph().as_graph_def())
+        handle = native.make_callable(options)
+        value = cupy.asarray(np.arange(3, dtype=F))
+        native.run_callable(handle, [value])
+        cupy.log.clear()
+        (found,) = native.run_callable(handle, [value])
+        waits = [entry[2] for entry in cupy.log if entry[0] == "wait"]
+        copies = [entry for entry in cupy.log if "host" in entry[0]]
+        assert found.host.tolist() == [1, 2, 3]
+        assert waits == [native.device_mgr.lookup("/gpu:0").compute_stream.name, "the user's"]
+        assert copies == []
+        (found,) = native.run_callable(handle, [np.ones(3, F)])
+        assert found.host.tolist() == [2, 2, 2]
+
+
 def test_closing_ends_copies_that_nobody_waits_for(cupy):
     """A copy that starts when the session is closed is cancelled, not lost."""
     (device,) = gpus(cupy)

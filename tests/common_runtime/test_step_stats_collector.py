@@ -103,6 +103,15 @@ def test_running_out_of_memory_names_form_and_device():
     assert "Current usage" not in message
 
 
+def test_a_partial_run_that_exhausts_memory_says_how_to_learn_more():
+    """As a whole one does."""
+    native = exhausting()
+    handle = native.partial_run_setup(["x:0", "size:0"], ["huge:0"], [])
+    feeds = {"x:0": np.ones(2, np.float32), "size:0": np.array([HUGE])}
+    with pytest.raises(errors.ResourceExhaustedError, match="Hint: If you want to see a list"):
+        native.partial_run(handle, feeds, ["huge:0"])
+
+
 @pytest.mark.parametrize("metadata", [None, config_pb2.RunMetadata()])
 def test_running_out_of_memory_lists_what_is_allocated(metadata):
     """By device and allocator; memory that two nodes show counts once."""

@@ -14,6 +14,7 @@ from tfnb.core.device_spec import parse_full_name
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tfnb.common_runtime.device import Device
     from tfnb.common_runtime.direct_session import DirectSession
     from tfnb.common_runtime.executors_and_keys import ExecutorsAndKeys
     from tfnb.proto import config_pb2
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 class _Callable:
     prepared: ExecutorsAndKeys
     run_options: config_pb2.RunOptions | None
+    # (position, device) of feeds and fetches that lie on another device than the host.
+    feed_places: tuple[tuple[int, Device], ...] = ()
+    fetch_places: tuple[tuple[int, Device], ...] = ()
 
 
 class Callables:
@@ -70,8 +74,14 @@ class Callables:
         with self._lock:
             handle = next(self._handles)
             self._num_made = handle + 1
-            self._callables[handle] = _Callable(prepared, run_options)
+            self._callables[handle] = _Callable(
+                prepared, run_options, self._places(feed_devices), self._places(fetch_devices)
+            )
             return handle
+
+    def _places(self, names: Sequence[str]) -> tuple[tuple[int, Device], ...]:
+        lookup = self._session.device_mgr.lookup
+        return tuple((position, lookup(name)) for position, name in enumerate(names) if name)
 
     def _devices(self, names: Sequence[str], wanted: Mapping[str, str]) -> list[str]:
         """The device that holds each tensor, "" for the host."""
@@ -117,9 +127,16 @@ class Callables:
             raise errors.invalid_argument(
                 f"Expected {wanted} feed tensors, but got {len(feed_values)}."
             )
-        return self._session.run_prepared(
+        if found.feed_places:
+            feed_values = list(feed_values)
+            for position, device in found.feed_places:
+                feed_values[position] = device.adopt(feed_values[position])
+        results = self._session.run_prepared(
             found.prepared, feed_values, found.run_options, run_metadata
         )
+        for device in {device for _, device in (*found.feed_places, *found.fetch_places)}:
+            device.hand_over()
+        return results
 
     def release(self, handle: int) -> None:
         """Forgets a callable.

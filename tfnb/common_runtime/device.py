@@ -87,6 +87,13 @@ class Device:
         else:
             done((value,))
 
+    def adopt(self, value: Any) -> Any:
+        """A value that the caller of a callable fed on this device, for kernels to read."""
+        return value
+
+    def hand_over(self) -> None:
+        """What the caller does on this device from now on comes behind what kernels do."""
+
     def start_trace(self) -> None:
         """Measures from now on how long kernels take on the device itself."""
 

@@ -193,6 +193,28 @@ class GpuDevice(Device):
             self._staging.give_back(staged, copied)
             return array
 
+    def adopt(self, value: Any) -> Any:
+        """A value that the caller computed in a stream of their own, for kernels to read."""
+        if not array_module.is_device_array(value):
+            can_hold = isinstance(value, np.ndarray | np.generic) and array_module.can_hold(
+                value.dtype
+            )
+            return self.copy_from_host(value) if can_hold else value
+        value = array_module.to_device(value, self.index)
+        with self._cupy.cuda.Device(self.index):
+            event = self._record(self._cupy.cuda.get_current_stream())
+            self.compute_stream.wait_event(event)
+        return value
+
+    def hand_over(self) -> None:
+        """Lets the caller's stream wait for what kernels read and write.
+
+        So the caller may use fetched arrays, and free fed ones, without waiting on the host.
+        """
+        with self._cupy.cuda.Device(self.index):
+            event = self._record(self.compute_stream)
+            self._cupy.cuda.get_current_stream().wait_event(event)
+
     def _copy_from_device(self, lent: LentArray) -> Any:
         """An array of this device that will hold what another GPU lent."""
         cuda = self._cupy.cuda

@@ -20,6 +20,7 @@ import numpy as np
 from tfnb.common_runtime.executor import ExecutorState, end_step, pump, wait_for_answer
 from tfnb.common_runtime.executors_and_keys import refuse_resource
 from tfnb.common_runtime.run_state import RunState
+from tfnb.common_runtime.step_stats_collector import add_allocations
 from tfnb.common_runtime.waiting import explained
 from tfnb.core import errors
 from tfnb.core.rendezvous import create_key
@@ -192,6 +193,8 @@ class PartialRuns:
             run.run_state.is_still = bool(run.run_state.num_waiting)
             return found
         except BaseException as error:
+            if isinstance(error, errors.ResourceExhaustedError):
+                add_allocations(error, None)
             found = error
             try:
                 found = explained(run.run_state, error)
