@@ -41,7 +41,7 @@ from tfnb.common_runtime.immutable_executor_state import (
 )
 from tfnb.common_runtime.kernel_errors import annotate, check_outputs, missing_output
 from tfnb.common_runtime.kernel_stats import PooledKernel, measured_call
-from tfnb.common_runtime.propagator_state import IterationState, PropagatorState
+from tfnb.common_runtime.propagator_state import PropagatorState
 from tfnb.common_runtime.waiting import explained, warn_if_final
 from tfnb.core import errors
 from tfnb.core.op_kernel import OpKernelContext, StepContext
@@ -50,6 +50,7 @@ from tfnb.core.resource_mgr import RefCell
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.common_runtime.propagator_state import IterationState, type_of_tagged_node
     from tfnb.common_runtime.run_state import RunState
 
 _POSITIONS = [np.int32(position) for position in range(64)]
@@ -62,7 +63,16 @@ _GRACE_S = 0.1
 
 
 class ExecutorState:
-    """One partition during one step."""
+    """One partition during one step; only the thread that drives the step touches it.
+
+    Attributes:
+      immutable: the partition's tables.
+      run_state: the step.
+      step: what its kernels share.
+      partition: its number among the partitions of the signature.
+      ready: nodes all of whose inputs are in, first come, first served.
+      propagator: frames and iterations; puts nodes into ``ready``.
+    """
 
     __slots__ = ("immutable", "partition", "propagator", "ready", "run_state", "step")
 
@@ -77,7 +87,7 @@ class ExecutorState:
         self.run_state = run_state
         self.step = step
         self.partition = partition
-        self.ready: deque[tuple[NodeItem, IterationState, bool]] = deque()
+        self.ready: deque[type_of_tagged_node] = deque()
         self.propagator = PropagatorState(
             immutable.frames, self.ready, run_state.hooks, run_state.step_id, partition
         )
@@ -88,6 +98,10 @@ class ExecutorState:
 
     def process(self) -> None:
         """Runs ready nodes until there is none.
+
+        One node a round: its inputs leave their slots, its kernel runs, and its outputs go to the
+        nodes behind it, of which some become ready.  What a kernel elsewhere computes comes later,
+        through :meth:`finish_async`.
 
         Raises:
           OpError: a kernel failed, or the step was asked to end.
@@ -179,7 +193,7 @@ class ExecutorState:
             else:
                 self._cross_frames(item, is_dead, iteration, outputs)
 
-    def finish_async(self, tagged: tuple[NodeItem, IterationState, bool], outputs: Any) -> None:
+    def finish_async(self, tagged: type_of_tagged_node, outputs: Any) -> None:
         """Goes on after an asynchronous kernel has answered; called by the driving thread.
 
         Raises:
@@ -239,9 +253,7 @@ class ExecutorState:
             is_dead,
         )
 
-    def _start_async(
-        self, tagged: tuple[NodeItem, IterationState, bool], args: Sequence[Any]
-    ) -> None:
+    def _start_async(self, tagged: type_of_tagged_node, args: Sequence[Any]) -> None:
         item, iteration, is_dead = tagged
         run_state = self.run_state
         run_state.waiting[id(tagged)] = (self, tagged, args, None)
@@ -256,9 +268,7 @@ class ExecutorState:
             run_state.waiting.pop(id(tagged), None)
             raise
 
-    def _run_or_hand_over(
-        self, tagged: tuple[NodeItem, IterationState, bool], args: Sequence[Any]
-    ) -> Any:
+    def _run_or_hand_over(self, tagged: type_of_tagged_node, args: Sequence[Any]) -> Any:
         """The outputs of a cheap kernel; None where a thread of the pool has it now."""
         run_state, stats = self.run_state, self.immutable.kernel_stats
         assert run_state.pool is not None
@@ -281,9 +291,7 @@ class ExecutorState:
             raise
         return None
 
-    def measured(
-        self, tagged: tuple[NodeItem, IterationState, bool], args: Sequence[Any]
-    ) -> Sequence[Any]:
+    def measured(self, tagged: type_of_tagged_node, args: Sequence[Any]) -> Sequence[Any]:
         """Runs a kernel and takes its time; any thread may call this, it touches no frame."""
         item, iteration, is_dead = tagged
         stats = self.immutable.kernel_stats

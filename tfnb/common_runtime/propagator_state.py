@@ -30,12 +30,20 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.immutable_executor_state import FrameInfo, NodeItem
     from tfnb.core.step_events import StepHooks
 
-# (item, iteration, is_dead): a node that is ready to be executed.
-type_of_tagged_node = "tuple[NodeItem, IterationState, bool]"
-
 
 class IterationState:
-    """One iteration of one frame; changes all the time."""
+    """One iteration of one frame; changes all the time.
+
+    Attributes:
+      frame: whose iteration this is.
+      number: 0, 1, 2, ...
+      pending: what each node of the frame still waits for, by ``NodeItem.pending_id``; see
+        ``pending_counts.py``.
+      dead_counts: how many inputs of each node came dead, likewise.
+      inputs: the values that arrived and were not used yet, by input slot.
+      outstanding_ops: nodes that are ready or run.
+      outstanding_frames: child frames that were opened by an Enter of this iteration and live.
+    """
 
     __slots__ = (
         "dead_counts",
@@ -58,8 +66,28 @@ class IterationState:
         self.outstanding_frames = 0
 
 
+# (item, iteration, is_dead): a node that is ready to be executed, or is being executed.
+type_of_tagged_node = tuple["NodeItem", IterationState, bool]
+
+
 class FrameState:
-    """One instance of a frame; changes all the time."""
+    """One instance of a frame; changes all the time.
+
+    Attributes:
+      id: its number in this partition and step; 0 is the root frame.
+      info: what all instances share.
+      parent: the frame around it; None for the root.
+      parent_iteration: the iteration of the parent that opened it, where its Exits lead.
+      max_parallel_iterations: how many of its iterations may live.
+      num_pending_inputs: Enters that have not arrived.
+      num_outstanding_iterations: iterations that live.
+      iteration_count: the number of the youngest iteration.
+      iterations: those that live, by number.
+      next_iteration_roots: (NextIteration, its outputs) that wait until an iteration may begin.
+      invariants: (constant Enter, whether it is dead, its outputs), delivered in every iteration.
+      dead_exits: Exits that were dead in the youngest iteration.
+      children: the frames inside that live, by (iteration number, name).
+    """
 
     __slots__ = (
         "_rendezvous_id",
@@ -144,6 +172,7 @@ class PropagatorState:
         ``outputs`` is a sequence by output number, ``None`` standing for no value; it is not looked
         at when ``is_dead``.
         """
+        # The counting of pending_counts.py, written out: a call per edge would cost as much as it.
         pending, inputs, ready = iteration.pending, iteration.inputs, self.ready
         for output, dst, slot in item.data_edges:
             value = None if is_dead else outputs[output]
@@ -152,7 +181,7 @@ class PropagatorState:
                 if value is not None:
                     count = pending[position]
                     if count & 1:
-                        # Only the first live input counts.
+                        # The first live value; the bit that is cleared here says so.
                         pending[position] = count - 1
                         inputs[slot] = value
                         if count == 1:
