@@ -126,6 +126,9 @@ from tfnb.framework.sparse_tensor import (
 from tfnb.framework.sparse_tensor import SparseTensor as SparseTensor
 from tfnb.framework.sparse_tensor import SparseTensorValue as SparseTensorValue
 from tfnb.framework.tensor import Tensor as Tensor
+from tfnb.ops.accumulators import ConditionalAccumulator as ConditionalAccumulator
+from tfnb.ops.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
+from tfnb.ops.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
 from tfnb.ops.array_extras import fingerprint as fingerprint
 from tfnb.ops.array_extras import meshgrid as meshgrid
 from tfnb.ops.array_extras import repeat as repeat
@@ -594,6 +597,8 @@ __all__ = [
     "Assert",
     "AttrValue",
     "COMPILER_VERSION",
+    "ConditionalAccumulator",
+    "ConditionalAccumulatorBase",
     "ConfigProto",
     "CriticalSection",
     "DType",
@@ -638,6 +643,7 @@ __all__ = [
     "RunOptions",
     "Session",
     "SessionLog",
+    "SparseConditionalAccumulator",
     "SparseFeature",
     "SparseTensor",
     "SparseTensorValue",

@@ -74,7 +74,7 @@ def described_error(error: BaseException) -> list[str]:
     # TensorFlow puts where the node was made before the message, and the node after it.
     places = [place for place, line in enumerate(lines) if "[[{{node" in line]
     text = lines[places[0] - 1 if places and places[0] else 0].split(" [[{{")[0]
-    text = re.sub(r"'_\d+_", "'_N_", text)
+    text = re.sub(r"\b_\d+_", "_N_", text)
     text = re.sub(r"Tensor\(\"([^\"]*)\"[^)]*\)", r"Tensor(\1)", text)
     return [type(error).__name__, text.strip()]
 
@@ -934,3 +934,241 @@ def _section_adds_up(tf: Any, sess: Any) -> Any:
     sess.run(ops)
     sess.run(ops)
     return sess.run(v.read_value())
+
+
+@graph
+def _accumulator(tf: Any) -> Any:
+    one = tf.ConditionalAccumulator(tf.float32, shape=[2], name="acc", shared_name="shared")
+    two = tf.ConditionalAccumulator(tf.float32, reduction_type="SUM")
+    with tf.name_scope("use"):
+        return [
+            one.apply_grad([1.0, 2.0], local_step=1),
+            one.apply_grad([1.0, 2.0], local_step=tf.placeholder(tf.int64, []), name="apply"),
+            one.take_grad(2),
+            one.take_grad(2, name="take"),
+            one.num_accumulated(),
+            one.num_accumulated(name="count"),
+            one.set_global_step(3),
+            one.set_global_step(3, name="step"),
+            one.name,
+            two.take_grad(1),
+            [two.dtype.name, two.accumulator_ref],
+        ]
+
+
+@graph
+def _sparse_accumulator(tf: Any) -> Any:
+    one = tf.SparseConditionalAccumulator(
+        tf.float32, shape=[4, 2], name="acc", reduction_type="SUM"
+    )
+    slices = tf.IndexedSlices(tf.constant([[1.0, 2.0]]), tf.constant([1], tf.int64))
+    return [
+        one.apply_grad([0], [[1.0, 2.0]]),
+        one.apply_grad([0], [[1.0, 2.0]], [4, 2], local_step=3, name="q"),
+        one.apply_indexed_slices_grad(slices),
+        one.take_grad(2),
+        one.take_indexed_slices_grad(1),
+        one.num_accumulated(),
+        one.set_global_step(3),
+    ]
+
+
+def _accumulated(reduction: str) -> Callable[[Any, Any], Any]:
+    def program(tf: Any, sess: Any) -> Any:
+        acc = tf.ConditionalAccumulator(tf.float32, [2], reduction_type=reduction)
+        x, step = tf.placeholder(tf.float32), tf.placeholder(tf.int64)
+        put, take = acc.apply_grad(x, step), acc.take_grad(2)
+        for number in range(3):
+            sess.run(put, {x: [number, 2 * number], step: 0})
+        seen = [sess.run(acc.num_accumulated()), sess.run(take)]
+        # The step has grown: what is older is dropped.
+        sess.run(put, {x: [9, 9], step: 0})
+        seen.append(sess.run(acc.num_accumulated()))
+        sess.run(put, {x: [9, 9], step: 1})
+        sess.run(acc.set_global_step(5))
+        sess.run(acc.set_global_step(3))
+        sess.run(put, {x: [1, 1], step: 4})
+        sess.run(put, {x: [1, 1], step: 5})
+        seen.append(sess.run(acc.num_accumulated()))
+        seen.append(attempt(tf, lambda: sess.run(put, {x: [1, 2, 3], step: 5})))
+        seen.append(attempt(tf, lambda: sess.run(acc.take_grad(0))))
+        seen.append(attempt(tf, lambda: sess.run(acc.take_grad(-1))))
+        return [*seen, sess.run(acc.take_grad(1))]
+
+    return program
+
+
+RUNS["accumulated_mean"] = _accumulated("MEAN")
+RUNS["accumulated_sum"] = _accumulated("SUM")
+
+
+@run
+def _accumulated_without_shape(tf: Any, sess: Any) -> Any:
+    acc = tf.ConditionalAccumulator(tf.float64)
+    x = tf.placeholder(tf.float64)
+    put = acc.apply_grad(x)
+    sess.run(put, {x: [1, 2]})
+    sess.run(put, {x: [2, 5]})
+    return sess.run(acc.take_grad(1))
+
+
+@run
+def _accumulated_rows(tf: Any, sess: Any) -> Any:
+    seen = []
+    for reduction in ("MEAN", "SUM"):
+        for known in ([4, 2], None):
+            acc = tf.SparseConditionalAccumulator(tf.float32, known, reduction_type=reduction)
+            i, v = tf.placeholder(tf.int64), tf.placeholder(tf.float32)
+            put = acc.apply_grad(i, v)
+            shaped = acc.apply_grad(i, v, tf.constant([4, 2], tf.int64))
+            sess.run(put, {i: [1, 3], v: [[1, 2], [3, 4]]})
+            sess.run(shaped, {i: [0, 1], v: [[10, 20], [30, 40]]})
+            seen.append(sess.run(acc.num_accumulated()))
+            seen.append(sess.run(acc.take_grad(1)))
+            sess.run(acc.set_global_step(0))
+            seen.append(sess.run(acc.num_accumulated()))
+    return seen
+
+
+@run
+def _accumulated_bad_rows(tf: Any, sess: Any) -> Any:
+    acc = tf.SparseConditionalAccumulator(tf.float32, [4, 2])
+    i, v = tf.placeholder(tf.int64), tf.placeholder(tf.float32)
+    s = tf.placeholder(tf.int64)
+    put, shaped = acc.apply_grad(i, v), acc.apply_grad(i, v, s)
+    return [
+        attempt(tf, lambda: sess.run(put, {i: [1], v: [[1, 2], [3, 4]]})),
+        attempt(tf, lambda: sess.run(put, {i: [[1]], v: [[1, 2]]})),
+        attempt(tf, lambda: sess.run(put, {i: [1], v: [[1, 2, 3]]})),
+        attempt(tf, lambda: sess.run(put, {i: [1], v: 1})),
+        attempt(tf, lambda: sess.run(shaped, {i: [1], v: [[1, 2]], s: [5, 2]})),
+        attempt(tf, lambda: sess.run(shaped, {i: [1], v: [[1, 2]], s: [4, 2, 1]})),
+        attempt(tf, lambda: sess.run(shaped, {i: [1], v: [[1, 2]], s: [4, 2]})),
+        attempt(tf, lambda: sess.run(shaped, {i: [9], v: [[1, 2]], s: [4, 2]})),
+    ]
+
+
+@run
+def _accumulators_shared(tf: Any, sess: Any) -> Any:
+    one = tf.ConditionalAccumulator(tf.float32, [2], shared_name="s")
+    two = tf.ConditionalAccumulator(tf.float32, [3], shared_name="s")
+    three = tf.ConditionalAccumulator(tf.float64, [2], shared_name="s")
+    four = tf.ConditionalAccumulator(tf.float32, [2], shared_name="s")
+    sess.run(one.apply_grad([1.0, 2.0]))
+    return [
+        attempt(tf, lambda: sess.run(two.num_accumulated())),
+        attempt(tf, lambda: sess.run(three.num_accumulated())),
+        attempt(tf, lambda: sess.run(four.num_accumulated())),
+    ]
+
+
+@graph
+def _accumulator_of_strings(tf: Any) -> Any:
+    return tf.ConditionalAccumulator(tf.float32, reduction_type="Invalid")
+
+
+# ------------------------------------------------------------------------------------- barriers
+
+
+@graph
+def _barrier(tf: Any) -> Any:
+    barrier = _flow(tf).Barrier((tf.float32, tf.int32), shapes=((), (2,)), name="b")
+    free = _flow(tf).Barrier(tf.float32, shared_name="shared")
+    keys = tf.placeholder(tf.string, [None])
+    return [
+        barrier.insert_many(0, ["a", "b"], [1.0, 2.0]),
+        barrier.insert_many(1, keys, [[1, 2]], name="i"),
+        barrier.take_many(2),
+        barrier.take_many(3, allow_small_batch=True, name="t"),
+        barrier.take_many(tf.placeholder(tf.int32, [])),
+        free.take_many(1),
+        barrier.close(),
+        barrier.close(cancel_pending_enqueues=True),
+        barrier.ready_size(),
+        barrier.incomplete_size(),
+        barrier.name,
+        barrier.barrier_ref,
+    ]
+
+
+@run
+def _barriers(tf: Any, sess: Any) -> Any:
+    barrier = _flow(tf).Barrier((tf.float32, tf.int32), shapes=((), (2,)), name="b")
+    keys = tf.placeholder(tf.string)
+    x, y = tf.placeholder(tf.float32), tf.placeholder(tf.int32)
+    first, second = barrier.insert_many(0, keys, x), barrier.insert_many(1, keys, y)
+    sizes = [barrier.ready_size(), barrier.incomplete_size()]
+
+    def put(op: Any, names: list[str], values: Any) -> Any:
+        value = x if op is first else y
+        return attempt(tf, lambda: sess.run(op, {keys: names, value: values}))
+
+    seen = [
+        put(first, ["c", "a", "b"], [3.0, 1.0, 2.0]),
+        sess.run(sizes),
+        put(second, ["b", "c"], [[2, 2], [3, 3]]),
+        sess.run(sizes),
+        sess.run(barrier.take_many(2)),
+        put(first, ["a"], [5.0]),
+        put(first, ["d"], [5.0]),
+        put(second, ["d"], [[5, 6]]),
+        put(second, ["a"], [[1, 1]]),
+        # Keys of one insertion have no promised order.
+        put(first, ["e"], [5.0]),
+        put(first, ["f"], [6.0]),
+        put(second, ["e"], [[5, 5]]),
+        attempt(tf, lambda: sess.run(barrier.take_many(-1))),
+        attempt(tf, lambda: sess.run(barrier.take_many(0))),
+        sess.run(sizes),
+    ]
+    sess.run(barrier.close())
+    seen += [
+        put(first, ["g"], [5.0]),
+        put(second, ["f"], [[6, 6]]),
+        sess.run(sizes),
+        attempt(tf, lambda: sess.run(barrier.take_many(9))),
+        sess.run(barrier.take_many(9, allow_small_batch=True)),
+        attempt(tf, lambda: sess.run(barrier.take_many(1, allow_small_batch=True))),
+        attempt(tf, lambda: sess.run(barrier.take_many(1))),
+        attempt(tf, lambda: sess.run(barrier.close())),
+        attempt(tf, lambda: sess.run(barrier.close(cancel_pending_enqueues=True))),
+        put(second, ["f"], [[6, 6]]),
+    ]
+    return seen
+
+
+@run
+def _barriers_closed(tf: Any, sess: Any) -> Any:
+    barrier = _flow(tf).Barrier((tf.float32, tf.int32), shapes=((), ()))
+    sess.run(barrier.insert_many(0, ["a", "b"], [1.0, 2.0]))
+    sess.run(barrier.insert_many(1, ["a"], [1]))
+    sess.run(barrier.close(cancel_pending_enqueues=True))
+    return [
+        attempt(tf, lambda: sess.run(barrier.insert_many(1, ["b"], [2]))),
+        attempt(tf, lambda: sess.run(barrier.insert_many(0, ["c"], [2.0]))),
+        sess.run([barrier.ready_size(), barrier.incomplete_size()]),
+        attempt(tf, lambda: sess.run(barrier.take_many(2, allow_small_batch=True))),
+        attempt(tf, lambda: sess.run(barrier.take_many(2, allow_small_batch=True))),
+    ]
+
+
+@run
+def _barriers_refused(tf: Any, sess: Any) -> Any:
+    raw = tf.raw_ops
+
+    def make(**attrs: Any) -> Any:
+        return sess.run(raw.Barrier(**attrs))
+
+    one = _flow(tf).Barrier((tf.float32, tf.int32), shapes=((), ()), shared_name="s")
+    two = _flow(tf).Barrier((tf.float32, tf.int32), shapes=((2,), ()), shared_name="s")
+    three = _flow(tf).Barrier((tf.float32,), shapes=((),), shared_name="s")
+    sess.run(one.ready_size())
+    return [
+        attempt(tf, lambda: sess.run(one.insert_many(2, ["a"], [1.0]))),
+        attempt(tf, lambda: sess.run(one.insert_many(0, ["a"], [1]))),
+        attempt(tf, lambda: sess.run(two.ready_size())),
+        attempt(tf, lambda: sess.run(three.ready_size())),
+        attempt(tf, lambda: make(component_types=[tf.int32], capacity=3)),
+        attempt(tf, lambda: make(component_types=[tf.int32], shapes=[[]], capacity=3)),
+        attempt(tf, lambda: make(component_types=[tf.int32], shapes=[[], []])),
+    ]

@@ -10,6 +10,10 @@ from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.accumulators import ConditionalAccumulator as ConditionalAccumulator
+from tfnb.ops.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
+from tfnb.ops.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
+from tfnb.ops.barriers import Barrier as Barrier
 from tfnb.ops.staging_areas import BaseStagingArea as BaseStagingArea
 from tfnb.ops.staging_areas import MapStagingArea as MapStagingArea
 from tfnb.ops.staging_areas import StagingArea as StagingArea

@@ -364,10 +364,19 @@ class Queue:
         )
 
     def _stack_one(self, xp: Any, position: int, values: list[Any]) -> Any:
-        if not values:
-            shape = [size or 0 for size in self.shapes[position].as_list()]
-            return xp.zeros((0, *shape), self.types[position].numpy_dtype)
-        return xp.stack(values)
+        return stacked(values, self.types[position], self.shapes[position], xp)
+
+
+def stacked(values: list[Any], dtype: DType, shape: TensorShape, xp: Any = np) -> Any:
+    """Values of one shape along a new first dimension; the shape is needed where there are none.
+
+    Raises:
+      ValueError: the values differ in shape.
+    """
+    if not values:
+        sizes = [] if shape.rank is None else [size or 0 for size in shape.as_list()]
+        return xp.zeros((0, *sizes), dtype.as_numpy_dtype)
+    return xp.stack(values)
 
 
 class RandomShuffleQueue(Queue):

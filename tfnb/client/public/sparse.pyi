@@ -1,6 +1,7 @@
 # The names of tf.sparse; written by scripts/generate_public_names.py.
 # ruff: noqa
 from tfnb.framework.sparse_tensor import SparseTensor as SparseTensor
+from tfnb.ops.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
 from tfnb.ops.segment_ops import sparse_segment_mean as segment_mean
 from tfnb.ops.segment_ops import sparse_segment_sqrt_n as segment_sqrt_n
 from tfnb.ops.segment_ops import sparse_segment_sum as segment_sum
@@ -37,6 +38,7 @@ from tfnb.ops.sparse_ops import sparse_tensor_dense_matmul as sparse_dense_matmu
 from tfnb.ops.sparse_ops import sparse_tensor_to_dense as to_dense
 
 __all__ = [
+    "SparseConditionalAccumulator",
     "SparseTensor",
     "add",
     "concat",

@@ -60,6 +60,10 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.framework.tensor": {
         "tf": "Tensor",
     },
+    "tfnb.ops.accumulators": {
+        "sparse": "SparseConditionalAccumulator",
+        "tf": "ConditionalAccumulatorBase ConditionalAccumulator SparseConditionalAccumulator",
+    },
     "tfnb.ops.activation_ops": {
         "math": "softplus softsign",
         "nn": "crelu elu leaky_relu relu relu6 selu silu softplus softsign swish:silu",
@@ -636,6 +640,13 @@ TABLE: dict[str, dict[str, str]] = {
 }
 
 OPS: dict[str, str] = {
+    "tfnb.ops.accumulator_ops": (
+        "AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep "
+        "AccumulatorTakeGradient ConditionalAccumulator ResourceAccumulatorApplyGradient "
+        "ResourceAccumulatorNumAccumulated ResourceAccumulatorSetGlobalStep "
+        "ResourceAccumulatorTakeGradient ResourceConditionalAccumulator "
+        "SparseAccumulatorApplyGradient SparseAccumulatorTakeGradient SparseConditionalAccumulator"
+    ),
     "tfnb.ops.activation_ops": (
         "Elu EluGrad LeakyRelu LeakyReluGrad Relu Relu6 Relu6Grad ReluGrad Selu SeluGrad Softplus "
         "SoftplusGrad Softsign SoftsignGrad"
@@ -669,6 +680,10 @@ OPS: dict[str, str] = {
         "SparseSegmentSumGrad SparseSegmentSumGradV2"
     ),
     "tfnb.ops.array_extras": "Fingerprint InplaceAdd InplaceSub InplaceUpdate UnravelIndex",
+    "tfnb.ops.barrier_ops": (
+        "Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany BarrierReadySize "
+        "BarrierTakeMany"
+    ),
     "tfnb.ops.bias_ops": "BiasAdd BiasAddGrad BiasAddV1",
     "tfnb.ops.cast_ops": "Cast",
     "tfnb.ops.clip_ops": "ClipByValue",

@@ -1,0 +1,335 @@
+"""Barriers: elements by key whose components come one by one, taken when they are whole.
+
+Keys are served in the order of the insertion that first named them. Closing refuses new keys; those
+that lack a component may still get it, unless the close cancels them. Who takes too early waits
+without holding a thread. Corresponds to ``barrier_ops.cc``.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.node_text import shape_text, type_word
+from tfnb.core.op_registry import OpDefinition, register_op
+from tfnb.core.resource_mgr import owned
+from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext, no_outputs
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.attempts import NOT_YET, Attempt, Attempts
+from tfnb.ops.named_resources import as_reference, find_resource, own_resource, pair_shape
+from tfnb.ops.queue_kernels import stacked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.core.cancellation import CancellationManager
+    from tfnb.core.dtypes import DType
+    from tfnb.core.op_kernel import OpKernelContext, type_of_done
+
+_TYPE = "Barrier"
+_FIRST_INDEX: Final = -(1 << 63)
+
+
+class Barrier:
+    """Whole and incomplete elements by key; thread safe.
+
+    Args:
+      name: for messages.
+      types: dtype of each component.
+      shapes: shape of each component.
+    """
+
+    def __init__(self, name: str, types: Sequence[DType], shapes: Sequence[TensorShape]) -> None:
+        self.name = name
+        self.types = list(types)
+        self.shapes = list(shapes)
+        self._attempts = Attempts()
+        # All that follows is guarded by self._attempts.lock
+        self._incomplete: dict[bytes, tuple[int, list[Any]]] = {}
+        self._ready: list[tuple[int, int, bytes, list[Any]]] = []  # a heap
+        self._order = itertools.count()
+        self._insertions = 0
+        self._is_closed = False
+        self._is_cancelled = False
+
+    def ready_size(self) -> int:
+        """How many elements are whole."""
+        return len(self._ready)
+
+    def incomplete_size(self) -> int:
+        """How many keys lack a component."""
+        return len(self._incomplete)
+
+    def insert_many(self, component: int, keys: list[bytes], values: Any) -> None:
+        """Gives each key a component.
+
+        Raises:
+          InvalidArgumentError: the component is none, has another shape, or is there already.
+          CancelledError: the barrier is closed.
+        """
+        self._check(component, keys, values)
+        with self._attempts.lock:
+            self._check_open(keys)
+            index = _FIRST_INDEX + self._insertions
+            has_new_key = False
+            for key, value in zip(keys, values):
+                if key not in self._incomplete:
+                    self._incomplete[key] = (index, [None] * len(self.types))
+                    has_new_key = True
+                position, parts = self._incomplete[key]
+                if parts[component] is not None:
+                    raise errors.invalid_argument(
+                        f"Key {key.decode(errors='replace')} already has a value for component "
+                        f"{component} in barrier {self.name}"
+                    )
+                parts[component] = owned(np.asarray(value, dtype=values.dtype)).copy()
+                if all(part is not None for part in parts):
+                    del self._incomplete[key]
+                    heapq.heappush(self._ready, (position, next(self._order), key, parts))
+            self._insertions += has_new_key
+        self._attempts.changed()
+
+    def _check(self, component: int, keys: list[bytes], values: Any) -> None:
+        if not 0 <= component < len(self.types):
+            raise errors.invalid_argument(
+                f"The component ID is out of range {component} > num_components "
+                f"(= {len(self.types)})"
+            )
+        if not np.ndim(values) or len(values) != len(keys):
+            raise errors.invalid_argument(
+                f"There must be one value for each key: {len(keys)} keys, values of shape "
+                f"{list(np.shape(values))}"
+            )
+        shape = self.shapes[component]
+        found = TensorShape(list(values.shape[1:]))
+        if not shape.is_compatible_with(found):
+            # The whole elements have an index and a key in front.
+            raise errors.invalid_argument(
+                f"Shape mismatch in tuple component {component + 2}. Expected {shape_text(shape)}, "
+                f"got {shape_text(found)}"
+            )
+
+    def _check_open(self, keys: list[bytes]) -> None:
+        if not self._is_closed:
+            return
+        new = [key for key in dict.fromkeys(keys) if key not in self._incomplete]
+        state = f"Pending enqueues cancelled: {int(self._is_cancelled)}."
+        incomplete = f"Number of incomplete keys: {len(self._incomplete)}."
+        if self._is_cancelled or (new and not self._incomplete):
+            raise errors.cancelled(
+                f"Barrier {self.name} is closed.  {state}  Number of new insertions: {len(new)}.  "
+                f"{incomplete}"
+            )
+        if new:
+            raise errors.cancelled(
+                f"Barrier {self.name} is closed, but attempted to insert a brand new key: "
+                f"{new[0].decode(errors='replace')}.  {state}  Insertion index: 0.  {incomplete}"
+            )
+
+    def take_many(
+        self, count: int, allow_small: bool, done: type_of_done, manager: CancellationManager
+    ) -> None:
+        """Gives ``done`` a list of (index, key, parts)."""
+
+        def serve() -> Any:
+            if len(self._ready) < count:
+                if not self._is_closed or self._incomplete:
+                    return NOT_YET
+                if not (allow_small and self._ready):
+                    raise errors.out_of_range(
+                        f"Barrier '{self.name}' is closed and has insufficient elements "
+                        f"(requested {0 if allow_small else count}, total size {len(self._ready)})"
+                    )
+            number = min(count, len(self._ready))
+            taken = (heapq.heappop(self._ready) for _ in range(number))
+            return [(index, key, parts) for index, _, key, parts in taken]
+
+        self._attempts.add(Attempt(serve, done, manager, "take", "Dequeue"))
+
+    def close(self) -> None:
+        """Closes and cancels; also when the session ends."""
+        self.close_with(cancel_pending=True)
+
+    def close_with(self, *, cancel_pending: bool) -> None:
+        """Refuses new keys, and with ``cancel_pending`` forgets those that lack a component.
+
+        Raises:
+          CancelledError: the barrier is closed, and this close would change nothing.
+        """
+        with self._attempts.lock:
+            if self._is_closed and not cancel_pending:
+                raise errors.cancelled(f"Barrier '{self.name}' is already closed.")
+            self._is_closed = True
+            if cancel_pending:
+                self._is_cancelled = True
+                self._incomplete.clear()
+        self._attempts.changed()
+
+
+def _take_shape(c: InferenceContext) -> Any:
+    return [TensorShape(None)] * c.num_outputs
+
+
+def _scalar(c: InferenceContext) -> TensorShape:
+    return SCALAR_SHAPE
+
+
+@register_op(
+    "Barrier", "-> handle: Ref(string)", "component_types: list(type) >= 1",
+    "shapes: list(shape) >= 0 = []", "capacity: int = -1", "container: string = ''",
+    "shared_name: string = ''", stateful=True, shape=pair_shape, devices=("CPU",),
+)  # fmt: skip
+def barrier(
+    ctx: OpKernelContext,
+    *,
+    component_types: list[Any],
+    shapes: list[TensorShape],
+    capacity: int,
+    container: str,
+    shared_name: str,
+) -> Any:
+    """Elements by key, whose components come one by one."""
+    if len(shapes) != len(component_types):
+        raise errors.invalid_argument("All of the component shapes must be specified")
+    if capacity != -1:
+        raise errors.invalid_argument(
+            "Barrier only accepts capacity=-1.  Feed the inputs to your Barrier through a queue to "
+            "enforce a limited capacity."
+        )
+
+    def check(found: Barrier) -> None:
+        for what, here, asked in (
+            ("types", _types(found.types), _types(component_types)),
+            ("shapes", _shapes(found.shapes), _shapes(shapes)),
+        ):
+            if here != asked:
+                raise errors.invalid_argument(
+                    f"Shared barrier '{found.name}' has component {what} {here} but requested "
+                    f"component {what} were {asked}"
+                )
+
+    handle = own_resource(
+        ctx, _TYPE, container, shared_name, lambda name: Barrier(name, component_types, shapes),
+        check,
+    )  # fmt: skip
+    return as_reference(ctx, handle)
+
+
+def _types(types: Sequence[DType]) -> str:
+    return ", ".join(type_word(dtype) for dtype in types)
+
+
+def _shapes(shapes: Sequence[TensorShape]) -> str:
+    return f"[{', '.join(shape_text(shape) for shape in shapes)}]"
+
+
+def _find(ctx: OpKernelContext, handle: Any) -> Barrier:
+    found: Barrier = find_resource(ctx, handle, _TYPE)
+    return found
+
+
+@register_op(
+    "BarrierInsertMany", "handle: Ref(string), keys: string, values: T ->", "T: type",
+    "component_index: int", shape=no_outputs, devices=("CPU",),
+)  # fmt: skip
+def barrier_insert_many(
+    ctx: OpKernelContext, handle: Any, keys: Any, values: Any, *, T: Any, component_index: int
+) -> None:
+    """Gives each key a component; the last one makes its element whole."""
+    found = _find(ctx, handle)
+    if np.ndim(keys) != 1:
+        raise errors.invalid_argument(f"keys must be a vector, not {list(np.shape(keys))}")
+    if 0 <= component_index < len(found.types) and found.types[component_index] is not T:
+        expected = type_word(found.types[component_index])
+        raise errors.invalid_argument(
+            f"Signature mismatch, have: string_ref, string, {type_word(T)}-> expected: "
+            f"string_ref, string, {expected}->"
+        )
+    found.insert_many(component_index, [bytes(key) for key in keys.tolist()], values)
+
+
+@register_op(
+    "BarrierTakeMany",
+    "handle: Ref(string), num_elements: int32 -> indices: int64, keys: string, "
+    "*values: component_types",
+    "component_types: list(type) >= 1", "allow_small_batch: bool = false",
+    "wait_for_incomplete: bool = false", "timeout_ms: int = -1", shape=_take_shape,
+    devices=("CPU",),
+)  # fmt: skip
+def barrier_take_many(
+    ctx: OpKernelContext,
+    done: type_of_done,
+    handle: Any,
+    num_elements: Any,
+    *,
+    component_types: list[Any],
+    allow_small_batch: bool,
+) -> None:
+    """Takes whole elements out; waits until there are enough."""
+    found = _find(ctx, handle)
+    if found.types != list(component_types):
+        raise errors.invalid_argument(
+            f"Signature mismatch, have: string_ref, int32->int64, string, "
+            f"{_types(component_types)} expected: string_ref, int32->int64, string, "
+            f"{_types(found.types)}"
+        )
+    if np.ndim(num_elements) or num_elements < 0:
+        raise errors.invalid_argument(
+            f"num_elements must be a scalar that is not negative, not {num_elements}"
+        )
+
+    def taken(answer: Any) -> None:
+        if isinstance(answer, BaseException):
+            done(answer)
+            return
+        keys = np.empty(len(answer), dtype=object)
+        keys[:] = [key for _, key, _ in answer]
+        try:
+            values = [
+                stacked([parts[i] for _, _, parts in answer], dtype, shape)
+                for i, (dtype, shape) in enumerate(zip(found.types, found.shapes))
+            ]
+        except ValueError as error:
+            done(errors.invalid_argument(f"Elements of barrier '{found.name}': {error}"))
+            return
+        done((np.asarray([index for index, _, _ in answer], dtype=np.int64), keys, *values))
+
+    found.take_many(int(num_elements), allow_small_batch, taken, ctx.cancellation_manager)
+
+
+@register_op(
+    "BarrierClose", "handle: Ref(string) ->", "cancel_pending_enqueues: bool = false",
+    shape=no_outputs, devices=("CPU",),
+)  # fmt: skip
+def barrier_close(ctx: OpKernelContext, handle: Any, *, cancel_pending_enqueues: bool) -> None:
+    """Refuses new keys."""
+    _find(ctx, handle).close_with(cancel_pending=cancel_pending_enqueues)
+
+
+@register_op(
+    "BarrierReadySize", "handle: Ref(string) -> size: int32", shape=_scalar, devices=("CPU",)
+)
+def barrier_ready_size(ctx: OpKernelContext, handle: Any) -> Any:
+    """How many elements are whole."""
+    return np.int32(_find(ctx, handle).ready_size())
+
+
+@register_op(
+    "BarrierIncompleteSize", "handle: Ref(string) -> size: int32", shape=_scalar,
+    devices=("CPU",),
+)  # fmt: skip
+def barrier_incomplete_size(ctx: OpKernelContext, handle: Any) -> Any:
+    """How many keys lack a component."""
+    return np.int32(_find(ctx, handle).incomplete_size())
+
+
+_op: OpDefinition
+for _op in (
+    barrier, barrier_insert_many, barrier_take_many, barrier_close, barrier_ready_size,
+    barrier_incomplete_size,
+):  # fmt: skip
+    _op.not_differentiable()
