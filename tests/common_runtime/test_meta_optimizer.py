@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.common_runtime.rewriter_switches import CONFIGS, build, facts
+from tests.common_runtime.rewriter_switches import config as switches
 from tfnb.common_runtime import rewriter_config
+from tfnb.common_runtime.optimization_registry import (
+    REGISTRY,
+    Grouping,
+    OptimizationPassOptions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +63,7 @@ def busy() -> tuple[Any, Any]:
         folded = tf.constant(2.0) * tf.constant(3.0)
     same = tf.sin(x) + tf.sin(x)
     shape = tf.raw_ops.Shape(input=tf.matmul(tf.reshape(x, [2, 2]), tf.ones([2, 2])))
-    return [tf.identity(x) * 1.0 + folded, same, shape], [p]
+    return [tf.negative(-x) + folded, same, shape, tf.identity(x)], [p]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +130,7 @@ def test_reports_are_plain_text() -> None:
             "  'alone' (NoOp) is not needed\n"
             "meta_optimizer (post rewrite for exec, 1000)\n"
             "  pruning: 'i' (Identity) only passes 'e:0' on\n"
-            "  arithmetic: 'mul' (Mul): one times 'e:0'\n"
+            "  constfold: 'mul' (Mul): one times 'e:0'\n"
             "  pruning: 'one' (Const) is not needed any more"
         )
         assert str(session.optimization_reports(p, [p])) == "No pass changed anything."
@@ -221,3 +230,35 @@ def test_control_edges_that_order_nothing_go() -> None:
         node = item.graph.find_node("c")
         assert [n.name for n in node.control_inputs()] == ["b"]
         assert session.run([gate, c], {p: 0.0}) == [None, 1.0]
+
+
+SWITCHES: dict[str, dict[str, bool]] = json.loads(
+    (Path(__file__).parents[1] / "golden/rewriter_switches.json").read_text()
+)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_switches_are_read_as_tensorflow_reads_them(name: str) -> None:
+    """The same optimizers do the same to one graph under every configuration."""
+    left: dict[str, str] = {}
+
+    class Looks:
+        """Sees the graph after the optimizers, before the partition's own passes."""
+
+        name = "looks"
+
+        def run(self, options: OptimizationPassOptions) -> list[str]:
+            """Looks."""
+            assert options.graph is not None
+            left.update((each.name, each.op) for each in options.graph.op_nodes())
+            return []
+
+    looks = Looks()
+    REGISTRY.register(Grouping.POST_PARTITIONING, 0, looks)
+    try:
+        fed, fetched = build(tf)
+        with tf.Session(config=switches(tf, CONFIGS[name])) as session:
+            session.optimization_reports(fetched, [fed])
+    finally:
+        REGISTRY.deregister(Grouping.POST_PARTITIONING, looks)
+    assert facts(left) == SWITCHES[name]

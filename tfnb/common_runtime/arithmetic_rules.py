@@ -1,4 +1,7 @@
-"""Rules of the arithmetic optimizer: numbers.
+"""Rules that simplify one node: numbers.
+
+Most belong to the arithmetic optimizer; what concerns a constant operand belongs to constant
+folding, as in TensorFlow: each optimizer has its switch.
 
 A rule looks at one node and either changes the graph and says what it did, or leaves it and gives
 None.  It is made only where the answer stays the same to the last bit, for every input: NaN,
@@ -10,6 +13,7 @@ point numbers are never added in another order.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,21 +31,30 @@ if TYPE_CHECKING:
     type_of_tensor = tuple[Node, int]
     type_of_rule = Callable[[GraphRewriter, Node], str | None]
 
+# op -> rules of the arithmetic optimizer, and of constant folding
 RULES: dict[str, list[type_of_rule]] = {}
+FOLDING_RULES: dict[str, list[type_of_rule]] = {}
 
 # A constant of more elements than this is not worth what it saves.
 _MAX_ELEMENTS = 1 << 14
 
 
 def rule(*ops: str) -> Callable[[type_of_rule], type_of_rule]:
-    """Registers a rule for nodes of these ops."""
+    """Registers a rule of the arithmetic optimizer for nodes of these ops."""
+    return functools.partial(_register, RULES, ops)
 
-    def register(function: type_of_rule) -> type_of_rule:
-        for op in ops:
-            RULES.setdefault(op, []).append(function)
-        return function
 
-    return register
+def folding_rule(*ops: str) -> Callable[[type_of_rule], type_of_rule]:
+    """Registers a rule of constant folding for nodes of these ops."""
+    return functools.partial(_register, FOLDING_RULES, ops)
+
+
+def _register(
+    rules: dict[str, list[type_of_rule]], ops: tuple[str, ...], function: type_of_rule
+) -> type_of_rule:
+    for op in ops:
+        rules.setdefault(op, []).append(function)
+    return function
 
 
 def forward(
@@ -149,7 +162,7 @@ _ABSORBING: dict[str, Callable[[Any], bool]] = {
 }
 
 
-@rule(*_NEUTRAL)
+@folding_rule(*_NEUTRAL)
 def neutral_operand(rewriter: GraphRewriter, node: Node) -> str | None:
     """X * 1, x - 0, x and True: the operand itself, where the other does not broaden its shape."""
     sides, is_neutral, why = _NEUTRAL[node.op]
@@ -169,7 +182,7 @@ def neutral_operand(rewriter: GraphRewriter, node: Node) -> str | None:
     return None
 
 
-@rule(*_ABSORBING)
+@folding_rule(*_ABSORBING)
 def absorbing_operand(rewriter: GraphRewriter, node: Node) -> str | None:
     """X * 0 of integers, x and False: a constant, which still waits for x."""
     inputs = rewriter.inputs(node)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import tfnb.common_runtime.shape_rules  # noqa: F401 - registers its rules
 from tfnb.common_runtime import rewriter_config
-from tfnb.common_runtime.arithmetic_rules import RULES
+from tfnb.common_runtime.arithmetic_rules import FOLDING_RULES, RULES
 from tfnb.common_runtime.constant_folding import join_equal_nodes
 from tfnb.common_runtime.dependency_optimizer import clean_dependencies
 from tfnb.common_runtime.graph_rewriter import GraphRewriter
@@ -31,25 +31,35 @@ from tfnb.common_runtime.whole_graph_folding import fold_whole_graph, materializ
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.common_runtime.arithmetic_rules import type_of_rule
+
     type_of_optimizer = Callable[[GraphRewriter, OptimizationPassOptions], list[str]]
 
 # After whatever puts function bodies into the graph.
 PHASE = 1000
 
 
-def simplify_arithmetic(
-    rewriter: GraphRewriter, options: OptimizationPassOptions | None = None
-) -> list[str]:
-    """Applies the rules of :mod:`arithmetic_rules` and :mod:`shape_rules`, inputs first."""
+def simplify_arithmetic(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
+    """Applies the rules of the arithmetic optimizer."""
+    return _apply(RULES, rewriter)
+
+
+def fold_constants(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
+    """Computes what is constant, then takes out what a constant operand makes superfluous."""
+    return [*fold_whole_graph(rewriter, options), *_apply(FOLDING_RULES, rewriter)]
+
+
+def _apply(rules_of: dict[str, list[type_of_rule]], rewriter: GraphRewriter) -> list[str]:
+    """Applies rules to every node as long as one does something, inputs first."""
     actions = []
     for node in rewriter.order():
-        rules = RULES.get(node.op)
+        rules = rules_of.get(node.op)
         while rules:
             done = next(filter(None, (rule(rewriter, node) for rule in rules)), None)
             if done is None:
                 break
             actions.append(done)
-            rules = RULES.get(node.op) if rewriter.is_there(node) else None
+            rules = rules_of.get(node.op) if rewriter.is_there(node) else None
     return actions
 
 
@@ -64,7 +74,7 @@ OPTIMIZERS: dict[str, type_of_optimizer] = {
     "pruning": remove_identities,
     "common_subgraph_elimination": _join_equal,
     "debug_stripper": strip_debug_ops,
-    "constfold": fold_whole_graph,
+    "constfold": fold_constants,
     "shape": materialize_shapes,
     "arithmetic": simplify_arithmetic,
     "loop": remove_dead_branches,

@@ -1,4 +1,4 @@
-"""Rules of the arithmetic optimizer: types, shapes and the order of elements.
+"""Rules that simplify one node: types, shapes and the order of elements.
 
 As in :mod:`arithmetic_rules` nothing changes an answer.  Where an op could have been refused (a
 reshape that does not fit, a permutation of the wrong length), it goes only if the graph itself says
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.common_runtime.arithmetic_rules import forward, inner_of, rule
+from tfnb.common_runtime.arithmetic_rules import folding_rule, forward, inner_of, rule
 from tfnb.common_runtime.static_shapes import constant_of, control_inputs_of
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def redundant_reverse(rewriter: GraphRewriter, node: Node) -> str | None:
 # -- shapes ----------------------------------------------------------------------------------------
 
 
-@rule("Reshape", "BroadcastTo")
+@folding_rule("Reshape", "BroadcastTo")
 def reshape_to_the_same(rewriter: GraphRewriter, node: Node) -> str | None:
     """A tensor that already has the shape."""
     inputs = rewriter.inputs(node)
@@ -296,7 +296,7 @@ def expanded_and_squeezed(rewriter: GraphRewriter, node: Node) -> str | None:
     return forward(rewriter, node, sources[0], why, controls, computes=False)
 
 
-@rule("Tile", "Pad", "PadV2", "MirrorPad", "Slice")
+@folding_rule("Tile", "Pad", "PadV2", "MirrorPad", "Slice")
 def whole_tensor(rewriter: GraphRewriter, node: Node) -> str | None:
     """Tiled once, padded with nothing, sliced from end to end."""
     inputs = rewriter.inputs(node)
@@ -333,7 +333,7 @@ def whole_tensor(rewriter: GraphRewriter, node: Node) -> str | None:
     return forward(rewriter, node, inputs[0], "is all of", controls)
 
 
-@rule("Split")
+@folding_rule("Split")
 def split_in_one(rewriter: GraphRewriter, node: Node) -> str | None:
     """One part is the whole."""
     inputs = rewriter.inputs(node)
@@ -347,7 +347,7 @@ def split_in_one(rewriter: GraphRewriter, node: Node) -> str | None:
     return forward(rewriter, node, inputs[1], "is the only part of", controls)
 
 
-@rule("Sum", "Prod", "Mean", "Max", "Min", "All", "Any")
+@folding_rule("Sum", "Prod", "Mean", "Max", "Min", "All", "Any")
 def reduction_of_no_axis(rewriter: GraphRewriter, node: Node) -> str | None:
     """Summed over nothing."""
     inputs = rewriter.inputs(node)
@@ -358,7 +358,7 @@ def reduction_of_no_axis(rewriter: GraphRewriter, node: Node) -> str | None:
     return forward(rewriter, node, inputs[0], "reduces no axis of", controls, computes=False)
 
 
-@rule("EnsureShape")
+@folding_rule("EnsureShape")
 def ensured_shape(rewriter: GraphRewriter, node: Node) -> str | None:
     """The graph itself says that the shape is as it must be."""
     inputs = rewriter.inputs(node)
