@@ -9,6 +9,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.ops import list_ops as ops
+from tfnb.ops.tensor_list import Stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -255,3 +256,17 @@ def test_gradients_flow_through_lists(session: Any, case: str) -> None:
     x = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     grad = tf.gradients(GRADIENTS[case](x), x)[0]
     assert session.run(tf.convert_to_tensor(grad)).tolist() == WANTED[case]
+
+
+def test_lists_that_share_their_beginning_stay_apart() -> None:
+    """What is pushed to a list, or to what is left of it, is no other list's."""
+    ab = Stack([], 0).pushed("a").pushed("b")
+    abc, other = ab.pushed("c"), ab.pushed("d")
+    a = ab.popped()
+    ae = a.pushed("e")
+    assert [list(one) for one in (ab, abc, other, a, ae)] == [
+        ["a", "b"], ["a", "b", "c"], ["a", "b", "d"], ["a"], ["a", "e"],
+    ]  # fmt: skip
+    assert (abc[-1], other[2], abc[:2], len(ae)) == ("c", "d", ["a", "b"], 2)
+    with pytest.raises(IndexError):
+        ab[2]

@@ -7,94 +7,26 @@ shape is known.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes, errors
-from tfnb.core.node_text import shape_text as static_shape_text
 from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import SCALAR_SHAPE, UNKNOWN_SHAPE, InferenceContext, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.tensor_list import (
+    Stack,
+    TensorList,
+    element_zeros,
+    merged_shapes,
+    partial_text,
+)
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
-
-
-@dataclass(slots=True, frozen=True)
-class TensorList:
-    """A list of tensors of one dtype.
-
-    Attributes:
-      dtype: the elements' dtype.
-      element_shape: what is known of the elements' shapes.
-      elements: the tensors; None for one that was never set.
-      max_num_elements: how many there may be; -1 is no limit.
-    """
-
-    dtype: DType
-    element_shape: TensorShape
-    elements: tuple[Any, ...] = ()
-    max_num_elements: int = -1
-
-    # A list is a scalar to whoever asks for its form.
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the list as a tensor: a scalar."""
-        return ()
-
-    def with_elements(self, elements: tuple[Any, ...]) -> TensorList:
-        """The same list with other elements."""
-        return TensorList(self.dtype, self.element_shape, elements, self.max_num_elements)
-
-    def zeros_like(self) -> TensorList:
-        """A list of zeros of the same form."""
-        return self.with_elements(
-            tuple([None if one is None else _zeros(one.shape, self.dtype) for one in self.elements])
-        )
-
-    def __add__(self, other: TensorList) -> TensorList:
-        if self.dtype is not other.dtype:
-            raise errors.invalid_argument(
-                "Trying to add two lists of tensors of different dtypes. One is "
-                f"{type_word(self.dtype)} and the other is {type_word(other.dtype)}"
-            )
-        if len(self.elements) != len(other.elements):
-            raise errors.invalid_argument(
-                "Trying to add two lists of tensors with different lengths. One is "
-                f"{len(self.elements)} and the other is {len(other.elements)}"
-            )
-        shape = _merged(self.element_shape, other.element_shape)
-        pairs = zip(self.elements, other.elements)
-        return TensorList(
-            self.dtype,
-            shape,
-            tuple([b if a is None else a if b is None else a + b for a, b in pairs]),
-        )
-
-
-def _zeros(shape: Any, dtype: DType) -> Any:
-    if dtype is dtypes.string:
-        out = np.empty(shape, object)
-        out[...] = b""
-        return out
-    return np.zeros(shape, dtype.numpy_dtype)
-
-
-def _merged(a: TensorShape, b: TensorShape) -> TensorShape:
-    try:
-        return merge_shapes(a, b)
-    except ValueError:
-        raise errors.invalid_argument(
-            f"PartialTensorShape: Incompatible shapes during merge: {_partial(a)} vs. {_partial(b)}"
-        ) from None
-
-
-def _partial(shape: TensorShape) -> str:
-    return "<unknown>" if shape.dim_values is None else static_shape_text(shape)
 
 
 def _shape_from(value: Any) -> TensorShape:
@@ -231,7 +163,7 @@ def tensor_list_from_tensor(
     shape = _shape_from(element_shape)
     if not shape.is_compatible_with(TensorShape(tensor.shape[1:])):
         raise errors.invalid_argument(
-            f"Specified a list with shape {_partial(shape)} from a tensor with shape "
+            f"Specified a list with shape {partial_text(shape)} from a tensor with shape "
             f"{shape_text(tensor.shape[1:])}"
         )
     return TensorList(element_dtype, shape, _rows(tensor))
@@ -318,13 +250,13 @@ def _filled(one: TensorList, element: Any, shape: TensorShape, what: str) -> Any
     """An element, or zeros for one that was never set."""
     if element is not None:
         return element
-    shape = _merged(one.element_shape, shape)
+    shape = merged_shapes(one.element_shape, shape)
     for other in one.elements:
         if other is not None:
-            shape = _merged(shape, TensorShape(other.shape))
+            shape = merged_shapes(shape, TensorShape(other.shape))
     if not shape.is_fully_defined():
-        raise errors.invalid_argument(what.format(_partial(shape)))
-    return _zeros(shape.as_list(), one.dtype)
+        raise errors.invalid_argument(what.format(partial_text(shape)))
+    return element_zeros(shape.as_list(), one.dtype)
 
 
 @register_op(
@@ -403,7 +335,7 @@ def tensor_list_set_item(
     if not one.element_shape.is_compatible_with(TensorShape(item.shape)):
         raise errors.invalid_argument(
             "Tried to set a tensor with incompatible shape at a list index. Item element shape: "
-            f"{shape_text(item.shape)} list shape: {_partial(one.element_shape)}"
+            f"{shape_text(item.shape)} list shape: {partial_text(one.element_shape)}"
         )
     elements[position] = item
     return one.with_elements(tuple(elements))
@@ -452,14 +384,17 @@ def _pushed(one: TensorList, tensor: Any, element_dtype: DType) -> TensorList:
     if not one.element_shape.is_compatible_with(TensorShape(tensor.shape)):
         raise errors.invalid_argument(
             "Tried to append a tensor with incompatible shape to a list. Op element shape: "
-            f"{shape_text(tensor.shape)} list shape: {_partial(one.element_shape)}"
+            f"{shape_text(tensor.shape)} list shape: {partial_text(one.element_shape)}"
         )
     if 0 <= one.max_num_elements <= len(one.elements):
         raise errors.invalid_argument(
             f"Tried to push item into a full list list size: {len(one.elements)} "
             f"max_num_elements: {one.max_num_elements}"
         )
-    return one.with_elements((*one.elements, tensor))
+    elements = one.elements
+    if not isinstance(elements, Stack):
+        elements = Stack(list(elements), len(elements))
+    return one.with_elements(elements.pushed(tensor))
 
 
 @tensor_list_push_back.gradient
@@ -525,7 +460,8 @@ def tensor_list_pop_back(
         _shape_from(element_shape),
         "Trying to read an uninitialized tensor but element_shape is not fully defined: {}",
     )
-    return one.with_elements(one.elements[:-1]), last
+    rest = one.elements.popped() if isinstance(one.elements, Stack) else one.elements[:-1]
+    return one.with_elements(rest), last
 
 
 @tensor_list_pop_back.gradient
@@ -569,11 +505,11 @@ def tensor_list_stack(
             f"Operation expected a list with {num_elements} elements but got a list with {count} "
             "elements."
         )
-    shape = _merged(one.element_shape, _shape_from(element_shape))
+    shape = merged_shapes(one.element_shape, _shape_from(element_shape))
     if not count and not shape.is_fully_defined():
         raise errors.invalid_argument(
             "Tried to stack elements of an empty list with non-fully-defined element_shape: "
-            f"{_partial(shape)}"
+            f"{partial_text(shape)}"
         )
     return _stacked(
         xp,
@@ -588,17 +524,17 @@ def tensor_list_stack(
 def _stacked(xp: Any, one: TensorList, chosen: Any, shape: TensorShape, what: str) -> Any:
     for element in chosen:
         if element is not None:
-            shape = _merged(shape, TensorShape(element.shape))
+            shape = merged_shapes(shape, TensorShape(element.shape))
     if not shape.is_fully_defined():
-        raise errors.invalid_argument(what.format(_partial(shape)))
+        raise errors.invalid_argument(what.format(partial_text(shape)))
     sizes: Any = shape.as_list()
     if not chosen:
-        return _zeros([0, *sizes], one.dtype)
+        return element_zeros([0, *sizes], one.dtype)
     zeros = None
     parts = []
     for element in chosen:
         if element is None:
-            zeros = _zeros(sizes, one.dtype) if zeros is None else zeros
+            zeros = element_zeros(sizes, one.dtype) if zeros is None else zeros
             element = zeros
         parts.append(element)
     if one.dtype is dtypes.string:
@@ -639,7 +575,7 @@ def tensor_list_gather(
     """Chosen elements as the rows of one tensor."""
     one: TensorList = input_handle
     _check_dtype(one, element_dtype)
-    shape = _merged(one.element_shape, _shape_from(element_shape))
+    shape = merged_shapes(one.element_shape, _shape_from(element_shape))
     numbers = indices.reshape(-1).tolist()
     for number in numbers:
         if not 0 <= number < len(one.elements):
@@ -649,7 +585,7 @@ def tensor_list_gather(
     if not numbers and not shape.is_fully_defined():
         raise errors.invalid_argument(
             "Tried to gather 0-elements from a list with non-fully-defined shape: "
-            f"{_partial(shape)}"
+            f"{partial_text(shape)}"
         )
     return _stacked(
         xp,
@@ -674,7 +610,7 @@ def _scattered(
     _check_vector(tensor)
     if not shape.is_compatible_with(TensorShape(tensor.shape[1:])):
         raise errors.invalid_argument(
-            f"Specified a list with shape {_partial(shape)} from a tensor with shape "
+            f"Specified a list with shape {partial_text(shape)} from a tensor with shape "
             f"{shape_text(tensor.shape[1:])}"
         )
     numbers = indices.reshape(-1).tolist()
@@ -803,7 +739,7 @@ def tensor_list_resize(xp: Any, input_handle: Any, size: Any) -> Any:
             f"TensorListSlice expects size to be non-negative. Got: {count}"
         )
     missing = (None,) * (count - len(one.elements))
-    return one.with_elements(one.elements[:count] + missing)
+    return one.with_elements((*one.elements[:count], *missing))
 
 
 @tensor_list_resize.gradient
@@ -824,7 +760,7 @@ def _concat_shape(c: InferenceContext, given: TensorShape) -> list[TensorShape]:
 
 
 def _joined(xp: Any, one: TensorList, given: TensorShape, leading: list[int]) -> Any:
-    shape = _merged(one.element_shape, given)
+    shape = merged_shapes(one.element_shape, given)
     dims = shape.dim_values
     if dims is not None and not dims:
         raise errors.invalid_argument(
@@ -837,11 +773,11 @@ def _joined(xp: Any, one: TensorList, given: TensorShape, leading: list[int]) ->
                 raise errors.invalid_argument(
                     "Concat saw a scalar shape at index 0 but requires at least vectors."
                 )
-            rest = _merged(rest, TensorShape(element.shape[1:]))
+            rest = merged_shapes(rest, TensorShape(element.shape[1:]))
     if not rest.is_fully_defined():
         raise errors.invalid_argument(
             "All except the first dimension must be fully defined when concating an empty tensor "
-            f"list. element_shape: {_partial(shape)}"
+            f"list. element_shape: {partial_text(shape)}"
         )
     first = dims[0] if dims else None
     parts = []
@@ -855,11 +791,11 @@ def _joined(xp: Any, one: TensorList, given: TensorShape, leading: list[int]) ->
                         f"only {len(leading)} elements."
                     )
                 size = leading[index]
-            element = _zeros([size, *rest.as_list()], one.dtype)
+            element = element_zeros([size, *rest.as_list()], one.dtype)
         parts.append(element)
     lengths = np.array([part.shape[0] for part in parts], np.int64)
     if not parts:
-        return _zeros([0, *rest.as_list()], one.dtype), lengths
+        return element_zeros([0, *rest.as_list()], one.dtype), lengths
     return xp.concatenate(parts), lengths
 
 
@@ -937,7 +873,7 @@ def tensor_list_split(
     if not shape.is_compatible_with(TensorShape([None, *tensor.shape[1:]])):
         raise errors.invalid_argument(
             f"tensor shape {shape_text(tensor.shape)} is not compatible with element_shape "
-            f"{_partial(shape)}"
+            f"{partial_text(shape)}"
         )
     pieces, start, whole = [], 0, tensor.shape[0]
     for length in lengths.tolist():
@@ -997,7 +933,7 @@ def _after(a: TensorList, b: TensorList, element_dtype: DType) -> TensorList:
     for one in (a, b):
         _check_dtype(one, element_dtype)
     return TensorList(
-        element_dtype, _merged(a.element_shape, b.element_shape), a.elements + b.elements
+        element_dtype, merged_shapes(a.element_shape, b.element_shape), (*a.elements, *b.elements)
     )
 
 
