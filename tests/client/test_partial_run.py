@@ -144,6 +144,19 @@ def test_fetch_that_lacks_a_feed_is_refused_at_once(sess: tf.Session) -> None:
         sess.partial_run(handle, r, {a: 1.0})
 
 
+def test_fetch_that_waits_for_an_unfed_placeholder_is_refused(sess: tf.Session) -> None:
+    """A control edge from it counts, and the fetch comes when it was fed."""
+    (a,) = placeholders("a")
+    with tf.control_dependencies([a.op]):
+        r = tf.constant(3.0)
+    s = tf.constant(4.0)
+    handle = sess.partial_run_setup([r, s], [a])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"can't be computed from the feeds"):
+        sess.partial_run(handle, r)
+    assert sess.partial_run(handle, s) == 4.0
+    assert sess.partial_run(handle, r, {a: 1.0}) == 3.0
+
+
 def test_handle_ends_when_everything_was_used(sess: tf.Session) -> None:
     """Then it is as unknown as one made up."""
     (a,) = placeholders("a")

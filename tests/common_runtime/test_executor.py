@@ -521,3 +521,17 @@ def test_any_step_ends_when_its_time_is_up(waits_for):
     with pytest.raises(errors.DeadlineExceededError, match="Timed out waiting for notification"):
         drive(run_state, [ExecutorState(builder.executor(), run_state, step, 0)])
     assert run_state.num_waiting == 0
+
+
+def test_a_fetch_inside_a_loop_is_set_once() -> None:
+    """One iteration gives its value; in the second the fetch is there already."""
+    for limit, expected in ((1, [1]), (2, None)):
+        builder = GraphBuilder()
+        start, bound, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
+        builder.counting_loop(start, bound, one)
+        builder.fetch(builder.graph.find_node("loop/add"))
+        if expected is None:
+            with pytest.raises(errors.InternalError, match=r"Retval\[0\] has already been set"):
+                builder.run(0, limit, 1)
+        else:
+            assert builder.run(0, limit, 1) == expected

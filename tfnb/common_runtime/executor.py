@@ -157,7 +157,13 @@ class ExecutorState:
                     elif action == ARG:
                         outputs = (run_state.call_frame.args[item.argument_index],)  # type: ignore[union-attr]
                     elif action == RETVAL:
-                        run_state.call_frame.retvals[item.argument_index] = args[0]  # type: ignore[union-attr]
+                        retvals = run_state.call_frame.retvals  # type: ignore[union-attr]
+                        if retvals[item.argument_index] is not None:
+                            # A fetch inside of a loop, in its second iteration.
+                            raise errors.internal(
+                                f"Retval[{item.argument_index}] has already been set."
+                            )
+                        retvals[item.argument_index] = args[0]
                         outputs = ()
                     elif action == NOTHING:
                         outputs = ()

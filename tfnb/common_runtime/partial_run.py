@@ -25,6 +25,7 @@ from tfnb.common_runtime.waiting import explained
 from tfnb.core import errors
 from tfnb.core.rendezvous import create_key
 from tfnb.core.resource_mgr import RefCell
+from tfnb.graph.graph import CONTROL_SLOT
 from tfnb.graph.tensor_id import parse_tensor_name
 
 if TYPE_CHECKING:
@@ -226,8 +227,12 @@ class PartialRuns:
             tensor = parse_tensor_name(name)
             if is_fed or name in feeds:
                 fed.add(tensor)
-            else:
-                missing[tensor] = name
+                continue
+            missing[tensor] = name
+            node = graph.find_node(tensor[0])
+            if node is not None and node.kind.is_placeholder:
+                # Fed, the feed stands for the whole placeholder, also where one only waits for it.
+                missing[tensor[0], CONTROL_SLOT] = name
         for fetch in fetches:
             node_name, index = parse_tensor_name(fetch)
             stack, seen = [(node_name, index)], set()

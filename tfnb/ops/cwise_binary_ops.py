@@ -190,7 +190,10 @@ def _(op: Any, grad: Any) -> Any:
 def truncate_div(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
     """X / y cut towards zero."""
     try:
-        return _truncated_quotient(x, y) if T.is_integer else xp.trunc(x / y)
+        if T.is_integer:
+            _refuse_zero_unexpectedly(x, y)
+            return _truncated_quotient(x, y)
+        return xp.trunc(x / y)
     except ValueError:
         raise incompatible_shapes(x, y) from None
 
@@ -265,7 +268,7 @@ def truncate_mod(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
     """The remainder of a division cut towards zero; it has the sign of x."""
     try:
         if T.is_integer:
-            _refuse_zero(x, y)
+            _refuse_zero_unexpectedly(x, y)
         return xp.fmod(x, y)
     except ValueError:
         raise incompatible_shapes(x, y) from None
@@ -298,6 +301,14 @@ def _(op: Any, grad: Any) -> Any:
 def _refuse_zero(x: Any, y: Any) -> None:
     if not (y.all() if y.ndim else y) and x.size:
         raise errors.invalid_argument("Integer division by zero")
+
+
+def _refuse_zero_unexpectedly(x: Any, y: Any) -> None:
+    # TensorFlow's words and class for a zero divisor in the ops that cut.
+    if not (y.all() if y.ndim else y) and x.size:
+        raise errors.internal(
+            "Unexpected error in binary operator (only integer div and mod should have errors)"
+        )
 
 
 def _truncated_quotient(x: Any, y: Any) -> Any:

@@ -1,0 +1,131 @@
+"""Ways to make a graph that no front end makes.
+
+Not among them: ``parallel_iterations`` below 1, which is the end of TensorFlow's process.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable
+
+    from tests.random_graphs.case import Node
+
+
+def mutate(nodes: list[Node], rng: random.Random) -> list[str]:
+    """Changes a graph in one or no place; says how."""
+    changes: list[Callable[[list[Node], random.Random], bool]] = [
+        _leave_without_exit,
+        _rename_frame,
+        _exit_alone,
+        _next_iteration_alone,
+        _forget_back_edge,
+        _skip_loop_cond,
+        _untie_constant,
+        _disagree_on_parallel_iterations,
+        _merge_of_one,
+    ]
+    change = rng.choice(changes)
+    if rng.random() < 0.75 and change(nodes, rng):
+        return [change.__name__.removeprefix("_").replace("_", " ")]
+    return []
+
+
+def _of(nodes: list[Node], *ops: str) -> list[Node]:
+    return [node for node in nodes if node.op in ops]
+
+
+def _leave_without_exit(nodes: list[Node], rng: random.Random) -> bool:
+    """A node outside takes its input from inside."""
+    inside = _of(nodes, "NextIteration")
+    outside = [n for n in _of(nodes, "Exit") if n.attrs == {"T": ["type", "int32"]}]
+    fitting = [n for n in inside if n.attrs["T"] == ["type", "int32"]]
+    if not fitting or not outside:
+        return False
+    source, leaving = rng.choice(fitting), rng.choice(outside)
+    changed = False
+    for node in nodes:
+        if leaving.name in node.inputs:
+            node.inputs[node.inputs.index(leaving.name)] = source.inputs[0]
+            changed = True
+    return changed
+
+
+def _rename_frame(nodes: list[Node], rng: random.Random) -> bool:
+    """One Enter names another frame."""
+    enters = _of(nodes, "Enter")
+    if not enters:
+        return False
+    rng.choice(enters).attrs["frame_name"] = ["text", "another"]
+    return True
+
+
+def _exit_alone(nodes: list[Node], rng: random.Random) -> bool:
+    """An Exit outside of every loop."""
+    passing = [n for n in _of(nodes, "Identity", "Neg", "Abs") if "T" in n.attrs]
+    if not passing:
+        return False
+    rng.choice(passing).op = "Exit"
+    return True
+
+
+def _next_iteration_alone(nodes: list[Node], rng: random.Random) -> bool:
+    """A NextIteration outside of every loop, or in the middle of one."""
+    passing = [n for n in _of(nodes, "Identity", "Neg") if "T" in n.attrs]
+    if not passing:
+        return False
+    rng.choice(passing).op = "NextIteration"
+    return True
+
+
+def _forget_back_edge(nodes: list[Node], rng: random.Random) -> bool:
+    """A loop variable that is never passed on: its Merge has the Enter twice."""
+    names = {node.name for node in _of(nodes, "NextIteration")}
+    merges = [n for n in _of(nodes, "Merge") if len(n.inputs) == 2 and n.inputs[1] in names]
+    if not merges:
+        return False
+    node = rng.choice(merges)
+    node.inputs[:] = node.inputs[:1]
+    node.attrs["N"] = ["int", 1]
+    return True
+
+
+def _skip_loop_cond(nodes: list[Node], rng: random.Random) -> bool:
+    """The Switches take their predicate from in front of the LoopCond."""
+    conds = _of(nodes, "LoopCond")
+    if not conds:
+        return False
+    cond = rng.choice(conds)
+    for node in nodes:
+        node.inputs[:] = [cond.inputs[0] if name == cond.name else name for name in node.inputs]
+    return True
+
+
+def _untie_constant(nodes: list[Node], rng: random.Random) -> bool:
+    """A constant of a loop or branch stands in the root."""
+    tied = [node for node in _of(nodes, "Const") if node.inputs]
+    if not tied:
+        return False
+    rng.choice(tied).inputs.clear()
+    return True
+
+
+def _disagree_on_parallel_iterations(nodes: list[Node], rng: random.Random) -> bool:
+    """The Enters of a frame have different numbers: the first one counts."""
+    enters = _of(nodes, "Enter")
+    for node in enters:
+        node.attrs["parallel_iterations"] = ["int", rng.randint(1, 32)]
+    return bool(enters)
+
+
+def _merge_of_one(nodes: list[Node], rng: random.Random) -> bool:
+    """A Merge with one input instead of an Identity."""
+    passing = _of(nodes, "Identity")
+    if not passing:
+        return False
+    node = rng.choice(passing)
+    node.op = "Merge"
+    node.attrs["N"] = ["int", 1]
+    return True

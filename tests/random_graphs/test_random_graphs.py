@@ -1,0 +1,94 @@
+"""Random graphs: tfnb against TensorFlow's stored answers, and against itself in many ways.
+
+Thousands of fresh ones, by hand::
+
+    python -m tests.random_graphs PYTHON_WITH_TENSORFLOW --count 3000
+    pytest -m slow tests/random_graphs
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tfnb
+from tests.random_graphs.answers import answer_of, differences
+from tests.random_graphs.case import Case
+from tests.random_graphs.generator import case_of_seed, random_case
+from tests.random_graphs.liveness import ALWAYS, are_exclusive, both, either, implies, literal
+from tests.random_graphs.ways import disagreements
+
+if TYPE_CHECKING:
+    import random
+
+_GOLDEN = Path(__file__).parents[1] / "golden/random_graphs.json.xz"
+STORED: list[dict[str, Any]] = json.loads(lzma.decompress(_GOLDEN.read_bytes()))
+
+
+@pytest.mark.parametrize("stored", STORED, ids=[str(stored["seed"]) for stored in STORED])
+def test_a_random_graph_gives_what_tensorflow_gave(stored: dict[str, Any]) -> None:
+    """Values, dead fetches, error class and node, and how often each node was executed."""
+    case = Case.from_json(stored["case"])
+    optimize = stored["optimize"]
+    got = json.loads(json.dumps(answer_of(tfnb, case, optimize)))
+    assert not differences(case, stored["answer"], got, not optimize, not optimize)
+
+
+_SETTINGS = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+@settings(_SETTINGS, max_examples=6)
+@given(st.randoms(use_true_random=False))
+def test_all_ways_to_run_a_small_graph_agree(rng: random.Random) -> None:
+    """Devices, passes, pieces, traces and emitted functions change no answer."""
+    assert disagreements(random_case(rng, budget=3)) == []
+
+
+@pytest.mark.slow
+@settings(_SETTINGS, max_examples=100)
+@given(st.randoms(use_true_random=False))
+def test_all_ways_to_run_a_larger_graph_agree(rng: random.Random) -> None:
+    """The same with loops in loops."""
+    assert disagreements(random_case(rng)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(20))
+def test_all_ways_to_run_many_graphs_agree(block: int) -> None:
+    """The same for four hundred seeds."""
+    for seed in range(20 * block, 20 * block + 20):
+        assert (seed, disagreements(case_of_seed(seed))) == (seed, [])
+
+
+@pytest.mark.parametrize("seed", range(100_000, 100_024))
+def test_all_ways_to_run_a_graph_agree(seed: int) -> None:
+    """A few small graphs in each way."""
+    case = case_of_seed(seed)
+    if len(case.nodes) < 60:
+        assert disagreements(case) == []
+
+
+def test_a_case_survives_json() -> None:
+    """What is stored is what was made."""
+    case = case_of_seed(3)
+    again = Case.from_json(json.loads(json.dumps(case.to_json())))
+    assert again.to_json() == json.loads(json.dumps(case.to_json()))
+    assert case.to_json() == case_of_seed(3).to_json()
+
+
+def test_formulas_of_liveness() -> None:
+    """Two sides of a predicate exclude each other and make up the whole."""
+    p, not_p = literal("p", True), literal("p", False)
+    q = literal("q", True)
+    assert are_exclusive(p, not_p)
+    assert not are_exclusive(p, q)
+    assert either(both(p, q), both(not_p, q)) == q
+    assert either(p, not_p) == ALWAYS
+    assert implies(both(p, q), q)
+    assert not implies(q, both(p, q))

@@ -1,0 +1,340 @@
+"""The ways tfnb has to run one and the same script, on the runtime itself, without a client.
+
+All give the same values, bit for bit, the same dead fetches, the same error at the same node, the
+same states afterwards, and the same number of executions where the graph is the same.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tfnb.common_runtime.direct_session
+import tfnb.ops.all_ops  # noqa: F401
+from tests.random_graphs.case import Case, Node, Step, array_of, value_of
+from tfnb.common_runtime.lowering.emit import lower
+from tfnb.common_runtime.session_factory import SessionOptions, new_session
+from tfnb.core import errors
+from tfnb.core.step_events import StepObserver
+from tfnb.proto import config_pb2, graph_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.common_runtime.direct_session import DirectSession
+
+Outcome = dict[str, Any]
+
+
+class Executions(StepObserver):
+    """Counts live executions by name of the node."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._names: dict[int, list[tuple[str, ...]]] = {}
+        self._signature = 0
+
+    def graph_partitioned(self, partitioned: Any) -> None:
+        """Notes the names."""
+        names = [partition.node_names for partition in partitioned.partitions]
+        self._names[partitioned.signature_id] = names
+
+    def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
+        """A script runs one step at a time."""
+        self._signature = signature_id
+
+    def node_done(
+        self,
+        step_id: int,
+        partition: int,
+        node_id: int,
+        frame_id: int,
+        iteration: int,
+        t_ns: int,
+        is_dead: bool,
+    ) -> None:
+        """Counts."""
+        if not is_dead:
+            self.counts[self._names[self._signature][partition][node_id]] += 1
+
+    def take(self) -> dict[str, int]:
+        """The counts since the last call, without what the runtime added to the graph."""
+        counts, self.counts = self.counts, Counter()
+        return {n: c for n, c in sorted(counts.items()) if "/" not in n and n[0] != "_"}
+
+
+def plain_config() -> config_pb2.ConfigProto:
+    """Three CPU devices and no pass over the graph."""
+    config = config_pb2.ConfigProto(device_count={"CPU": 3}, operation_timeout_in_ms=20_000)
+    config.graph_options.optimizer_options.opt_level = config_pb2.OptimizerOptions.L0
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    return config
+
+
+def optimized_config() -> config_pb2.ConfigProto:
+    """Three CPU devices and every pass."""
+    return config_pb2.ConfigProto(device_count={"CPU": 3}, operation_timeout_in_ms=20_000)
+
+
+def reference(case: Case) -> list[Outcome]:
+    """Watched, without passes: what all ways are held to."""
+    return _script(case, plain_config(), watched=True)
+
+
+def unwatched(case: Case) -> list[Outcome]:
+    """The same, unwatched."""
+    return _script(case, plain_config())
+
+
+def optimized(case: Case) -> list[Outcome]:
+    """With all passes, watched or not does not matter."""
+    return _script(case, optimized_config())
+
+
+def traced(case: Case) -> list[Outcome]:
+    """With a full trace of every step."""
+    return _script(case, plain_config(), run=_traced_run)
+
+
+def lowered(case: Case) -> list[Outcome]:
+    """As emitted functions from the first step on, where the graph allows it."""
+    return _script(case, plain_config(), run=_lowered_run)
+
+
+def on_one_device(case: Case) -> list[Outcome]:
+    """Without the device requests."""
+    nodes = [Node(n.name, n.op, n.inputs, n.attrs) for n in case.nodes]
+    return _script(_with(case, nodes), plain_config(), watched=True)
+
+
+def on_several_devices(case: Case) -> list[Outcome]:
+    """Everything without a handle on a random device."""
+    rng = random.Random(len(case.nodes))
+    nodes = [Node(n.name, n.op, n.inputs, n.attrs) for n in case.nodes]
+    tied = _tied_nodes(nodes)
+    for node in nodes:
+        if node.name not in tied:
+            node.device = rng.choice(["", "/cpu:0", "/cpu:1", "/cpu:2"])
+    return _script(_with(case, nodes), plain_config(), watched=True)
+
+
+def with_other_parallel_iterations(case: Case) -> list[Outcome]:
+    """Every loop with another number of iterations in flight."""
+    nodes = copy.deepcopy(case.nodes)
+    frames: dict[str, int] = {}
+    rng = random.Random(len(nodes))
+    for node in nodes:
+        if "parallel_iterations" in node.attrs:
+            frame = node.attrs["frame_name"][1]
+            number = frames.setdefault(frame, rng.choice([1, 2, 7, 32]))
+            node.attrs["parallel_iterations"] = ["int", number]
+    return _script(_with(case, nodes), plain_config(), watched=True)
+
+
+def in_pieces(case: Case) -> list[Outcome]:
+    """Every run as a partial run, fed and fetched in random pieces.
+
+    Where there are loops, everything is fed first: an iteration is done, and makes room for the
+    next, when every loop variable has come in.
+    """
+    has_loops = any(node.op == "Enter" for node in case.nodes)
+    return _script(case, plain_config(), run=partial(_run_in_pieces, feed_first=has_loops))
+
+
+WAYS: list[Callable[[Case], list[Outcome]]] = [
+    unwatched,
+    optimized,
+    traced,
+    lowered,
+    on_one_device,
+    on_several_devices,
+    with_other_parallel_iterations,
+    in_pieces,
+]
+# These leave the graph as it is, so each of its nodes runs as often.
+_NO_PIVOT = "A cross-device loop must have a pivot predicate"
+COUNTED = (on_one_device, on_several_devices, with_other_parallel_iterations)
+
+
+def disagreements(case: Case) -> list[str]:
+    """Where the ways give other answers than the reference, a line each."""
+    wanted = reference(case)
+    lines = []
+    for way in WAYS:
+        if case.is_odd and way in (on_several_devices, in_pieces):
+            continue  # what is never sent is waited for
+        got = way(case)
+        if way is on_several_devices and any(_NO_PIVOT in one.get("text", "") for one in got):
+            continue  # a part of a loop, pruned down to where nothing ends it
+        with_counts = way in COUNTED
+        for number, (one, other) in enumerate(zip(wanted, got, strict=False)):
+            for key in ("error", "dead", "values", *(["counts"] if with_counts else [])):
+                if one.get(key) != other.get(key):
+                    lines.append(
+                        f"{way.__name__}, step {number}: {key} {one.get(key)} | {other.get(key)}"
+                    )
+                    break
+        if len(wanted) != len(got):
+            lines.append(f"{way.__name__}: {len(wanted)} steps | {len(got)}: {got[-1:]}")
+    return lines
+
+
+# -- one script ------------------------------------------------------------------------------------
+
+
+def _script(
+    case: Case,
+    config: config_pb2.ConfigProto,
+    watched: bool = False,
+    run: Callable[[DirectSession, dict[str, Any], list[str], list[str]], list[Any]] | None = None,
+) -> list[Outcome]:
+    executions = Executions()
+    session = new_session(SessionOptions("", config))
+    if watched:
+        session.step_events.add(executions)
+    outcomes: list[Outcome] = []
+    try:
+        session.create(case.fill(graph_pb2.GraphDef()))
+    except errors.OpError as error:
+        return [_failed(error)]
+    try:
+        for step in case.steps:
+            outcome = _outcome(session, step, run or _plain_run, executions)
+            outcomes.append(outcome)
+            if "error" in outcome and case.has_state:
+                break
+    finally:
+        session.close()
+    return outcomes
+
+
+def _outcome(
+    session: DirectSession,
+    step: Step,
+    run: Callable[[DirectSession, dict[str, Any], list[str], list[str]], list[Any]],
+    executions: Executions,
+) -> Outcome:
+    feeds = {name: array_of(value) for name, value in step.feeds.items()}
+    fetches = [name for name in dict.fromkeys(step.fetches) if name not in feeds]
+    if not fetches and not step.targets:
+        return {"values": []}
+    try:
+        values = run(session, feeds, fetches, step.targets)
+        outcome: Outcome = {"values": _named(fetches, values), "dead": []}
+    except errors.OpError as error:
+        if not _is_dead(error):
+            executions.take()
+            return _failed(error)
+        outcome = {"values": [], "dead": []}
+        counts = executions.take()
+        for name in fetches:
+            try:
+                outcome["values"] += _named([name], run(session, feeds, [name], []))
+            except errors.OpError as alone:
+                if not _is_dead(alone):
+                    return _failed(alone)
+                outcome["dead"].append(name)
+        executions.take()
+        return outcome | {"counts": counts}
+    return outcome | {"counts": executions.take()}
+
+
+def _is_dead(error: errors.OpError) -> bool:
+    return "does not have value" in error.message or "was not valid" in error.message
+
+
+def _failed(error: errors.OpError) -> Outcome:
+    return {"error": (type(error).__name__, error.node_name), "text": error.message}
+
+
+def _named(names: list[str], values: list[Any]) -> list[Any]:
+    found = []
+    for name, value in zip(names, values, strict=True):
+        dtype, shape, flat = value_of(value)
+        # NaN is equal to NaN, and -0.0 not to 0.0: bits are compared.
+        bits = np.asarray(flat, dtype).tobytes() if dtype != "string" else flat
+        found.append((name, dtype, shape, bits))
+    return found
+
+
+def _plain_run(
+    session: DirectSession, feeds: dict[str, Any], fetches: list[str], targets: list[str]
+) -> list[Any]:
+    return session.run(feeds, fetches, targets)
+
+
+def _traced_run(
+    session: DirectSession, feeds: dict[str, Any], fetches: list[str], targets: list[str]
+) -> list[Any]:
+    options = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE)
+    return session.run(feeds, fetches, targets, options, config_pb2.RunMetadata())
+
+
+def _lowered_run(
+    session: DirectSession, feeds: dict[str, Any], fetches: list[str], targets: list[str]
+) -> list[Any]:
+    prepared = session.prepare(tuple(feeds), tuple(fetches), tuple(targets))
+    for item in prepared.executors.items:
+        if item.executor.lowered is None:
+            item.executor.lowered = lower(item.executor)
+    return session.run_prepared(prepared, list(feeds.values()))
+
+
+def _run_in_pieces(
+    session: DirectSession,
+    feeds: dict[str, Any],
+    fetches: list[str],
+    targets: list[str],
+    feed_first: bool,
+) -> list[Any]:
+    if not fetches:
+        return session.run(feeds, fetches, targets)
+    handle = session.partial_run_setup(list(feeds), fetches, targets)
+    rng = random.Random(len(feeds) + 7 * len(fetches))
+    fed, wanted = list(feeds), list(fetches)
+    rng.shuffle(fed)
+    rng.shuffle(wanted)
+    found: dict[str, Any] = {}
+    while fed or wanted:
+        count = len(fed) if feed_first else rng.randint(0, len(fed))
+        piece = {name: feeds[name] for name in fed[:count]}
+        # Everything is asked for again until enough was fed.
+        for size in (rng.randint(0, len(wanted)), 1, 0):
+            asked = wanted[:size]
+            if not piece and not asked and fed:
+                piece = {fed[0]: feeds[fed[0]]}
+            try:
+                values = session.partial_run(handle, piece, asked)
+            except errors.InvalidArgumentError as error:
+                if "can't be computed from the feeds" not in error.message:
+                    raise
+                rng.shuffle(wanted)
+                continue
+            found.update(zip(asked, values, strict=True))
+            fed = [name for name in fed if name not in piece]
+            wanted = [name for name in wanted if name not in asked]
+            break
+    return [found[name] for name in fetches]
+
+
+def _tied_nodes(nodes: list[Node]) -> set[str]:
+    """Nodes that make, pass on or use a handle or a reference: they stay together."""
+    makers = {"VariableV2", "VarHandleOp", "FIFOQueueV2", "StackV2", "TensorArrayV3"}
+    tied = {node.name for node in nodes if node.op in makers}
+    handles = set(tied)
+    for node in nodes:
+        sources = {name.partition(":")[0] for name in node.inputs}
+        if sources & handles:
+            tied.add(node.name)
+            if node.op in ("Enter", "RefEnter"):
+                handles.add(node.name)
+    return tied
+
+
+def _with(case: Case, nodes: list[Node]) -> Case:
+    return Case(nodes, case.steps, case.has_state, case.is_odd, case.notes)
