@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.direct_session import DirectSession
 
 Outcome = dict[str, Any]
+# A malformed loop may run for ever, or wait for what never comes.
+_TIMEOUT_MS = 3_000
 
 
 class Executions(StepObserver):
@@ -70,7 +72,7 @@ class Executions(StepObserver):
 
 def plain_config() -> config_pb2.ConfigProto:
     """Three CPU devices and no pass over the graph."""
-    config = config_pb2.ConfigProto(device_count={"CPU": 3}, operation_timeout_in_ms=20_000)
+    config = config_pb2.ConfigProto(device_count={"CPU": 3}, operation_timeout_in_ms=_TIMEOUT_MS)
     config.graph_options.optimizer_options.opt_level = config_pb2.OptimizerOptions.L0
     config.graph_options.rewrite_options.disable_meta_optimizer = True
     return config
@@ -78,7 +80,7 @@ def plain_config() -> config_pb2.ConfigProto:
 
 def optimized_config() -> config_pb2.ConfigProto:
     """Three CPU devices and every pass."""
-    return config_pb2.ConfigProto(device_count={"CPU": 3}, operation_timeout_in_ms=20_000)
+    return config_pb2.ConfigProto(device_count={"CPU": 3}, operation_timeout_in_ms=_TIMEOUT_MS)
 
 
 def reference(case: Case) -> list[Outcome]:
@@ -164,6 +166,8 @@ COUNTED = (on_one_device, on_several_devices, with_other_parallel_iterations)
 def disagreements(case: Case) -> list[str]:
     """Where the ways give other answers than the reference, a line each."""
     wanted = reference(case)
+    if any(one.get("error", ("",))[0] == "DeadlineExceededError" for one in wanted):
+        return []
     lines = []
     for way in WAYS:
         if case.is_odd and way in (on_several_devices, in_pieces):
