@@ -11,10 +11,12 @@ import pytest
 from google.protobuf import text_format
 
 import tfnb as tf
+from tfnb.common_runtime.session_factory import SessionOptions, new_session
 from tfnb.core.attr_value import NameAttrList
 from tfnb.core.step_events import PartitionedGraph, StepObserver
 from tfnb.framework.function import Defun
 from tfnb.ops import functional_ops
+from tfnb.proto import graph_pb2
 
 
 @pytest.fixture(autouse=True)
@@ -446,3 +448,93 @@ def test_many_calls_may_wait_at_once():
     with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
         found = session.run([*results, put])[:-1]
     assert sorted(found) == np.arange(100.0).tolist()
+
+
+def _negating(name: str, op: str = "Neg") -> str:
+    return f"""function {{ signature {{ name: "{name}" input_arg {{ name: "x" type: DT_FLOAT }}
+        output_arg {{ name: "y" type: DT_FLOAT }} }} {_node("n", op, "x", T=_FLOAT)}
+        ret {{ key: "y" value: "n:y:0" }} }}"""
+
+
+def _extension(nodes: str, library: str) -> Any:
+    text = f"{nodes} library {{ {library} }} versions {{ producer: 27 min_consumer: 12 }}"
+    return text_format.Parse(text, graph_pb2.GraphDef())
+
+
+_TWO = """node { name: "two" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+    attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 2 } } } }"""
+
+
+def _call(name: str, function: str, x: str) -> str:
+    return f'node {{ name: "{name}" op: "{function}" input: "{x}" }}'
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_functions_may_come_with_later_nodes(inline):
+    """Old signatures go on; new nodes may call old and new functions."""
+    native = new_session(SessionOptions("", tf.ConfigProto() if inline else plain()))
+    native.create(_extension(_TWO + _call("first", "F", "two"), _negating("F")))
+    assert native.run({}, ["first:0"], []) == [-2.0]
+    later = _call("second", "G", "first") + _call("third", "F", "second")
+    native.extend(_extension(later, _negating("G", "Square")))
+    assert native.run({}, ["second:0", "third:0", "first:0"], []) == [4.0, -4.0, -2.0]
+    native.extend(_extension(_call("fourth", "F", "third"), _negating("F")))  # the same again
+    assert native.run({"third:0": np.float32(1.0)}, ["fourth:0"], []) == [-1.0]
+    native.close()
+
+
+@pytest.mark.parametrize(
+    ("library", "message"),
+    [
+        (_negating("F", "Exp"), "Cannot add function 'F' because a different function"),
+        (_negating("Neg"), "Cannot add function 'Neg' because an op with the same name"),
+        (
+            'gradient { function_name: "F" gradient_func: "H" }',
+            "Cannot assign gradient function 'H' to 'F' because it already has gradient function",
+        ),
+    ],
+)
+def test_a_library_that_contradicts_the_session_s_is_refused(library, message):
+    """Nothing of the extension is kept, neither functions nor nodes."""
+    native = new_session(SessionOptions("", plain()))
+    gradient = 'gradient { function_name: "F" gradient_func: "G" }'
+    native.create(_extension(_TWO + _call("first", "F", "two"), _negating("F") + gradient))
+    more = _call("second", "Other", "two")
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        native.extend(_extension(more, _negating("Other") + library))
+    assert not native.has_node("second")
+    with pytest.raises(tf.errors.NotFoundError, match="Other"):
+        native.extend(_extension(more, ""))
+    assert native.run({}, ["first:0"], []) == [-2.0]
+    native.close()
+
+
+def test_a_gradient_of_a_function_that_is_not_there_is_refused():
+    """The importer says which one is missing; the graph stays as it was."""
+    gradient = 'gradient { function_name: "F" gradient_func: "G" }'
+    with pytest.raises(ValueError, match="FunctionDefLibrary missing 'G' FunctionDef"):
+        tf.import_graph_def(_extension(_TWO, _negating("F") + gradient), name="")
+    assert tf.get_default_graph().get_operations() == []
+
+
+@pytest.mark.parametrize("op", ["If", "PartitionedCall"])
+def test_what_a_node_that_was_taken_apart_gave_can_be_fed(op):
+    """Its consumers get the fed value; fetching it and waiting for it work as ever."""
+    Defun(tf.float32, func_name="Twice")(lambda x: x + x).add_to_graph(tf.get_default_graph())
+    twice, x = NameAttrList("Twice", {}), tf.placeholder(tf.float32, [], name="x")
+    if op == "If":
+        (y,) = functional_ops.if_(
+            x > 0.0, [x], Tout=[tf.float32], then_branch=twice, else_branch=twice
+        )
+        y.op._set_attr("_lower_using_switch_merge", True)
+    else:
+        (y,) = functional_ops.partitioned_call([x], Tout=[tf.float32], f=twice)
+    z = y + 1.0
+    with tf.control_dependencies([y.op]):
+        after = tf.constant(7.0)
+    with tf.Session() as session:
+        assert session.run([y, z, after], {x: 2.0}) == [4.0, 5.0, 7.0]
+        assert session.run(z, {y: 10.0}) == 11.0
+        assert session.run(y.op, {x: 2.0}) is None
+        done = session._session.optimization_reports([y.name], [x.name])
+        assert "lower_functional_ops (pre placement" in str(done)

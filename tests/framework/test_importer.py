@@ -504,6 +504,10 @@ FUNCTION = """library { function { signature { name: "Twice"
   node_def { name: "add" op: "AddV2" input: "x" input: "x"
     attr { key: "T" value { type: DT_FLOAT } } }
   ret { key: "y" value: "add:z:0" } }
+  function { signature { name: "TwiceGrad"
+    input_arg { name: "x" type: DT_FLOAT } input_arg { name: "dy" type: DT_FLOAT }
+    output_arg { name: "dx" type: DT_FLOAT } }
+  ret { key: "dx" value: "dy" } }
   gradient { function_name: "Twice" gradient_func: "TwiceGrad" } }
 """
 

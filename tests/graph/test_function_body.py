@@ -31,7 +31,7 @@ TWICE = """
 """
 SPLIT = """
     signature {
-      name: "Split"
+      name: "SplitUp"
       input_arg { name: "xs" type_attr: "T" number_attr: "N" }
       input_arg { name: "z" type: DT_FLOAT }
       output_arg { name: "ys" type_attr: "T" number_attr: "N" }

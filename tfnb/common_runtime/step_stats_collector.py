@@ -303,7 +303,9 @@ class RunRecorder:
             run_metadata.session_metadata.CopyFrom(session_metadata)
         if options.output_partition_graphs:
             for item in executors.items:
-                run_metadata.partition_graphs.append(graph_to_graph_def(item.graph))
+                found = graph_to_graph_def(item.graph)
+                found.ClearField("library")  # as in TensorFlow
+                run_metadata.partition_graphs.append(found)
 
     def hooks(self, hooks: StepHooks) -> StepHooks:
         """The session's hooks and the collector's together."""

@@ -97,7 +97,16 @@ def function_op_definition(definition: graph_pb2.FunctionDef) -> OpDefinition:
 
 
 def functions_from_library(library: graph_pb2.FunctionDefLibrary) -> list[GraphFunction]:
-    """The functions of a message, each with a copy of its definition."""
+    """The functions of a message, each with a copy of its definition.
+
+    Raises:
+      ValueError: a gradient is declared of, or by, a function that is not in the message.
+    """
+    names = {function.signature.name for function in library.function}
+    for gradient in library.gradient:
+        for name in (gradient.function_name, gradient.gradient_func):
+            if name not in names:
+                raise ValueError(f"FunctionDefLibrary missing '{name}' FunctionDef\n{library}")
     gradients = {g.function_name: g.gradient_func for g in library.gradient}
     functions = []
     for definition in library.function:

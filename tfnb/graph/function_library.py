@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import dtypes, errors
+from tfnb.core import dtypes, errors, op_registry
 from tfnb.core.attr_value import NameAttrList, decode_attr, decode_attrs
 from tfnb.core.op_def import MISSING, ArgDef, AttrDef, OpDef
 from tfnb.core.op_registry import OpDefinition
@@ -107,11 +107,15 @@ class FunctionLibraryDefinition:
         """Adds a function; adding an equal one again does nothing.
 
         Raises:
-          InvalidArgumentError: another function has that name.
+          InvalidArgumentError: another function or an op has that name.
         """
         name = function_def.signature.name
         found = self._functions.get(name)
         if found is None:
+            if op_registry.find(name) is not None:
+                raise errors.invalid_argument(
+                    f"Cannot add function '{name}' because an op with the same name already exists."
+                )
             self._functions[name] = FunctionDefinition(function_def)
         elif found.function_def != function_def:
             raise errors.invalid_argument(

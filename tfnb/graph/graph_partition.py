@@ -81,6 +81,8 @@ def partition(
         add_control_flow(graph, name_counter)
     elif schedule is None and all(by_name[name].device_type == "CPU" for name in used):
         _check_inputs(graph)
+        if graph.library is not None:
+            graph.library = graph.library.reachable_from(graph)
         return dict.fromkeys(used, graph)
     partitioner = _Partitioner(graph, by_name, name_counter, incarnations or {})
     partitions = partitioner.run()
