@@ -1172,3 +1172,64 @@ def _barriers_refused(tf: Any, sess: Any) -> Any:
         attempt(tf, lambda: make(component_types=[tf.int32], shapes=[[]], capacity=3)),
         attempt(tf, lambda: make(component_types=[tf.int32], shapes=[[], []])),
     ]
+
+
+# --------------------------------------------------------------------- ops of old graphs
+
+
+def _old_tensor_array(version: str) -> Callable[[Any, Any], Any]:
+    """Writes, reads, stacks, splits and closes, with the ops of the first or second version."""
+
+    def program(tf: Any, sess: Any) -> Any:
+        old = tf.GraphDef()
+        old.versions.producer = 10
+        is_first = not version
+        dtype = tf.AttrValue(type=tf.float32.as_datatype_enum)
+
+        def node(name: str, op: str, *inputs: str, **attrs: Any) -> str:
+            made = old.node.add(name=name, op=op, input=list(inputs))
+            for key, value in attrs.items():
+                made.attr[key].CopyFrom(value)
+            return name
+
+        def constant(name: str, value: Any) -> str:
+            array = np.asarray(value)
+            kind = tf.AttrValue(type=tf.as_dtype(array.dtype).as_datatype_enum)
+            tensor = tf.AttrValue(tensor=tf.make_tensor_proto(array))
+            return node(name, "Const", dtype=kind, value=tensor)
+
+        def op(name: str) -> str:
+            return f"TensorArray{name}{version}"
+
+        size, flow = constant("size", np.int32(3)), constant("flow", np.float32(0))
+        rows = constant("rows", np.float32([[1, 2], [3, 4], [5, 6]]))
+        indices = constant("indices", np.int32([0, 1, 2]))
+        row, two = constant("row", np.float32([7, 8])), constant("two", np.int32(2))
+        lengths = constant("lengths", np.int64([1, 0, 2]))
+        keep = tf.AttrValue(b=False)
+        node("ta", op(""), size, dtype=dtype, clear_after_read=keep)
+        node("tb", op(""), size, dtype=dtype, clear_after_read=keep)
+        if is_first:
+            node("scatter", "TensorArrayUnpack", "ta", rows, flow, T=dtype)
+        else:
+            node("scatter", op("Scatter"), "ta", indices, rows, flow, T=dtype)
+        node("read", op("Read"), "ta", two, "scatter", dtype=dtype)
+        if is_first:
+            node("stack", "TensorArrayPack", "ta", "scatter", dtype=dtype)
+        node("gather", op("Gather"), "ta", indices, "scatter", dtype=dtype)
+        node("count", op("Size"), "ta", "scatter")
+        node("split", op("Split"), "tb", rows, lengths, flow, T=dtype)
+        node("concat", op("Concat"), "tb", "split", dtype=dtype)
+        node("tc", op(""), size, dtype=dtype)
+        node("write", op("Write"), "tc", two, row, flow, T=dtype)
+        node("read_c", op("Read"), "tc", two, "write", dtype=dtype)
+        node("close", op("Close"), "tc", "^read_c")
+        tf.import_graph_def(old, name="")
+        names = ["read:0", "gather:0", "count:0", "concat:0", "concat:1", "read_c:0"]
+        return sess.run([*names, *(["stack:0"] if is_first else []), "close"])
+
+    return program
+
+
+RUNS["old_tensor_array_1"] = _old_tensor_array("")
+RUNS["old_tensor_array_2"] = _old_tensor_array("V2")

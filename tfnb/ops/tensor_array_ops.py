@@ -13,6 +13,7 @@ import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
+from tfnb.core.resource_mgr import RefCell, ResourceHandle
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
     UNKNOWN_SHAPE,
@@ -25,7 +26,6 @@ from tfnb.ops.tensor_array_kernels import TensorArrayResource
 
 if TYPE_CHECKING:
     from tfnb.core.op_kernel import OpKernelContext
-    from tfnb.core.resource_mgr import ResourceHandle
     from tfnb.framework.operation import Operation
 
 _TYPE = "TensorArray"
@@ -34,8 +34,24 @@ _FLOW = np.float32(0)
 _numbers = itertools.count()
 
 
-def _find(ctx: OpKernelContext, handle: ResourceHandle) -> TensorArrayResource:
+def find_tensor_array(ctx: OpKernelContext, handle: Any) -> TensorArrayResource:
+    """The array behind a handle; those of the first two versions hold container and name.
+
+    Raises:
+      NotFoundError: the step has no such array.
+    """
+    if not isinstance(handle, ResourceHandle):
+        container, name = (part.decode() for part in _pair(handle))
+        handle = ResourceHandle("", container, name, _TYPE)
     found: TensorArrayResource = ctx.step_container.lookup(handle)
+    return found
+
+
+def _pair(handle: Any) -> list[bytes]:
+    value = handle.read() if isinstance(handle, RefCell) else np.asarray(handle, dtype=object)
+    found: list[bytes] = value.reshape(-1).tolist()
+    if len(found) != 2:
+        raise errors.invalid_argument("Tensor array handle must be 2-element vector")
     return found
 
 
@@ -139,15 +155,11 @@ def tensor_array_v3(
     return _register(ctx, name, array), _FLOW
 
 
-def _gradient_name(handle: ResourceHandle, source: str) -> str:
-    return f"{handle.name}@{source}"
-
-
 def _make_gradient(
-    ctx: OpKernelContext, handle: ResourceHandle, source: str, prepended: tuple[int, ...]
+    ctx: OpKernelContext, handle: Any, source: str, prepended: tuple[int, ...]
 ) -> ResourceHandle:
-    forward = _find(ctx, handle)
-    name = _gradient_name(handle, source)
+    forward = find_tensor_array(ctx, handle)
+    name = f"{forward.name}@{source}"
     ctx.step_container.lookup_or_create(
         _CONTAINER, _TYPE, name, lambda: forward.gradient(name, prepended)
     )
@@ -198,7 +210,7 @@ def tensor_array_write_v3(
     ctx: OpKernelContext, handle: Any, index: Any, value: Any, flow_in: Any
 ) -> Any:
     """Writes an element."""
-    _find(ctx, handle).write(int(index), value)
+    find_tensor_array(ctx, handle).write(int(index), value)
     return flow_in
 
 
@@ -214,7 +226,7 @@ def tensor_array_read_v3(
     ctx: OpKernelContext, handle: Any, index: Any, flow_in: Any, *, dtype: Any
 ) -> Any:
     """Reads an element."""
-    array = _find(ctx, handle)
+    array = find_tensor_array(ctx, handle)
     _check_dtype(array, dtype)
     return array.read(ctx.xp, int(index))
 
@@ -239,7 +251,7 @@ def tensor_array_gather_v3(
     ctx: OpKernelContext, handle: Any, indices: Any, flow_in: Any, *, dtype: Any, element_shape: Any
 ) -> Any:
     """Stacks the elements at ``indices`` along a new first dimension."""
-    array = _find(ctx, handle)
+    array = find_tensor_array(ctx, handle)
     _check_dtype(array, dtype)
     if getattr(indices, "ndim", 0) != 1:
         raise errors.invalid_argument(
@@ -286,7 +298,7 @@ def tensor_array_scatter_v3(
     ctx: OpKernelContext, handle: Any, indices: Any, value: Any, flow_in: Any
 ) -> Any:
     """Writes row i of ``value`` to place ``indices[i]``."""
-    array = _find(ctx, handle)
+    array = find_tensor_array(ctx, handle)
     if getattr(indices, "ndim", 0) != 1:
         raise errors.invalid_argument(
             f"Expected indices to be a vector, but received shape: {list(indices.shape)}"
@@ -324,7 +336,7 @@ def tensor_array_concat_v3(
     ctx: OpKernelContext, handle: Any, flow_in: Any, *, dtype: Any, element_shape_except0: Any
 ) -> tuple[Any, Any]:
     """All elements one after the other along their first dimension, and their lengths."""
-    array = _find(ctx, handle)
+    array = find_tensor_array(ctx, handle)
     _check_dtype(array, dtype)
     if not array.size():
         if not element_shape_except0.is_fully_defined():
@@ -364,7 +376,7 @@ def tensor_array_split_v3(
     ctx: OpKernelContext, handle: Any, value: Any, lengths: Any, flow_in: Any
 ) -> Any:
     """Writes consecutive stretches of ``value``, of these lengths, to places 0, 1, ...."""
-    array = _find(ctx, handle)
+    array = find_tensor_array(ctx, handle)
     if not getattr(value, "ndim", 0):
         raise errors.invalid_argument("Expected value to be at least a vector, but it is a scalar")
     if int(lengths.sum()) != value.shape[0] or (lengths < 0).any():
@@ -394,7 +406,7 @@ def tensor_array_split_v3(
 )
 def tensor_array_size_v3(ctx: OpKernelContext, handle: Any, flow_in: Any) -> Any:
     """How many places the array has."""
-    return np.int32(_find(ctx, handle).size())
+    return np.int32(find_tensor_array(ctx, handle).size())
 
 
 @register_op(
@@ -406,7 +418,7 @@ def tensor_array_size_v3(ctx: OpKernelContext, handle: Any, flow_in: Any) -> Any
 )
 def tensor_array_close_v3(ctx: OpKernelContext, handle: Any) -> None:
     """Forgets the array's elements before the step ends."""
-    _find(ctx, handle).close()
+    find_tensor_array(ctx, handle).close()
 
 
 for _op in (tensor_array_size_v3, tensor_array_close_v3, tensor_array_grad_v3, tensor_array_v3):

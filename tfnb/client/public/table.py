@@ -896,6 +896,13 @@ OPS: dict[str, str] = {
         "TensorArrayGradWithShape TensorArrayReadV3 TensorArrayScatterV3 TensorArraySizeV3 "
         "TensorArraySplitV3 TensorArrayV3 TensorArrayWriteV3"
     ),
+    "tfnb.ops.tensor_array_v1_ops": (
+        "TensorArray TensorArrayClose TensorArrayCloseV2 TensorArrayConcat TensorArrayConcatV2 "
+        "TensorArrayGather TensorArrayGatherV2 TensorArrayGrad TensorArrayGradV2 TensorArrayPack "
+        "TensorArrayRead TensorArrayReadV2 TensorArrayScatter TensorArrayScatterV2 TensorArraySize "
+        "TensorArraySizeV2 TensorArraySplit TensorArraySplitV2 TensorArrayUnpack TensorArrayV2 "
+        "TensorArrayWrite TensorArrayWriteV2"
+    ),
     "tfnb.ops.top_k_ops": "InTopK InTopKV2 NthElement TopK TopKV2",
     "tfnb.ops.transpose_ops": (
         "ConjugateTranspose InvertPermutation Reverse ReverseSequence ReverseV2 Roll Transpose"
