@@ -202,6 +202,21 @@ def test_constants_are_folded_inside_loops() -> None:
         assert "Mul" not in ops_of(session, y)
 
 
+def test_a_node_of_several_outputs_becomes_several_constants() -> None:
+    """Those that are used; they wait for what it waited for, shapes of known tensors among it."""
+    p = tf.placeholder(tf.float32)
+    x = tf.reshape(tf.exp(p), [2, 3])
+    shape = tf.raw_ops.Shape(input=x)
+    axes = tf.raw_ops.BroadcastGradientArgs(s0=shape, s1=tf.constant([3]))
+    y = tf.reduce_sum(x, axis=axes.r1)
+    with tf.Session(config=config()) as session:
+        ops = ops_of(session, y, [p])
+        assert {"BroadcastGradientArgs", "Shape"}.isdisjoint(ops)
+        assert session.run([y, axes.r0], {p: np.zeros(6)})[0].tolist() == [2.0, 2.0, 2.0]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Input to reshape"):
+            session.run(axes.r0, {p: np.zeros(5)})
+
+
 def test_debug_ops_are_stripped_only_on_request() -> None:
     """Then nothing is checked any more."""
     x = tf.placeholder(tf.float32)

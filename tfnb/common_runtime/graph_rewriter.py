@@ -203,6 +203,33 @@ class GraphRewriter:
         attr = TensorAttr.from_value(np.asarray(value), dtype)
         self.become(node, "Const", {"dtype": dtype, "value": attr}, (), controls)
 
+    def become_constants(
+        self, node: Node, values: Sequence[Any], controls: Iterable[Node] = ()
+    ) -> None:
+        """Replaces a node of several outputs, which nobody waits for, by a constant for each.
+
+        Each waits for what the node waited for.
+        """
+        self.changes += 1
+        graph = self.graph
+        waits_for = dict.fromkeys([*control_inputs_of(node), *controls])
+        consumers = list(node.out_edges)
+        for output in sorted({edge.src_output for edge in consumers if not edge.is_control}):
+            dtype = node.output_types[output]
+            constant = graph.add_node(
+                graph.new_name(f"{node.name}/output_{output}"),
+                "Const",
+                {"dtype": dtype, "value": TensorAttr.from_value(np.asarray(values[output]), dtype)},
+                assigned_device=node.assigned_device,
+                original_names=[node.name],
+            )
+            for control in waits_for:
+                graph.add_control_edge(control, constant)
+            for edge in consumers:
+                if edge.src_output == output:
+                    graph.update_edge(constant, 0, edge.dst, edge.dst_input)
+        graph.remove_node(node)
+
     def stand_in(self, node: Node, tensor: type_of_tensor, controls: Iterable[Node] = ()) -> bool:
         """Replaces the one output of a node by an equal tensor; the node goes if that can be.
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     type_of_tensor = tuple[Node, int]
 
-# What comes out of these was made outside of the graph, or by somebody else.
+# What comes out of these was made outside of the graph, or has the shape that an attribute
+# declares, which nobody holds them to.
 _FROM_OUTSIDE = frozenset(
     [
         "Placeholder",
@@ -41,6 +42,16 @@ _FROM_OUTSIDE = frozenset(
         "PyFunc",
         "PyFuncStateless",
         "EagerPyFunc",
+        "AccumulateNV2",
+        "FakeParam",
+        "ImmutableConst",
+        "OptionalGetValue",
+        "ParallelConcat",
+        "PartitionedCall",
+        "StatelessCase",
+        "StatelessIf",
+        "StatelessWhile",
+        "TensorListConcat",
     ]
 )
 # Stateful, but the shape follows from the inputs.

@@ -29,26 +29,31 @@ _MAX_BYTES = 100 << 10
 
 
 def fold_whole_graph(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
-    """Lets nodes whose inputs are all constants be constants."""
+    """Lets nodes whose inputs are all constants be constants, one for each output."""
     devices = {device.name: device for device in options.devices}
     limit = options.config.graph_options.optimizer_options.max_folded_constant_in_bytes
     actions = []
     for node in rewriter.order():
-        found = _value(rewriter, node, devices, limit or _MAX_BYTES)
+        found = _values(rewriter, node, devices, limit or _MAX_BYTES)
         if found is None:
             continue
-        value, controls = found
+        values, controls = found
         op = node.op
-        rewriter.become_constant(node, value, node.output_types[0], controls)
+        if node.num_outputs == 1:
+            rewriter.become_constant(node, values[0], node.output_types[0], controls)
+        else:
+            rewriter.become_constants(node, values, controls)
         actions.append(f"'{node.name}' ({op}) became a constant")
     return actions
 
 
-def _value(
+def _values(
     rewriter: GraphRewriter, node: Node, devices: Mapping[str, Device], limit: int
-) -> tuple[Any, list[Node]] | None:
-    """The one output of a node with constant inputs and what its constants waited for."""
-    if node.num_outputs != 1 or not node.num_inputs or node.name in rewriter.targets:
+) -> tuple[tuple[Any, ...], list[Node]] | None:
+    """The outputs of a node with constant inputs and what its constants waited for."""
+    if not node.num_outputs or not node.num_inputs or node.name in rewriter.targets:
+        return None
+    if node.num_outputs > 1 and any(e.is_control and e.dst.is_op for e in node.out_edges):
         return None
     inputs = rewriter.inputs(node)
     if inputs is None or not all(src.is_constant for src, _ in inputs):
@@ -58,15 +63,20 @@ def _value(
         return None
     args = [src.attrs["value"].value() for src, _ in inputs]
     limit = max(limit, sum(arg.nbytes for arg in args))
-    dims = rewriter.shapes.dims((node, 0))
-    itemsize = node.output_types[0].size or 1
-    if dims is not None and int(np.prod(dims, dtype=np.int64)) * itemsize > limit:
+    sizes = [
+        int(np.prod(dims, dtype=np.int64)) * (dtype.size or 1)
+        for output, dtype in enumerate(node.output_types)
+        if (dims := rewriter.shapes.dims((node, output))) is not None
+    ]
+    if sum(sizes) > limit:
         return None
     found = compute_constant(node, args, device)
-    if found is None or len(found) != 1 or getattr(found[0], "nbytes", 0) > limit:
+    if found is None or len(found) != node.num_outputs:
+        return None
+    if sum(getattr(value, "nbytes", 0) for value in found) > limit:
         return None
     controls = dict.fromkeys(one for src, _ in inputs for one in control_inputs_of(src))
-    return found[0], list(controls)
+    return found, list(controls)
 
 
 def materialize_shapes(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
