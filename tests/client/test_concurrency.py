@@ -1,0 +1,307 @@
+"""A hundred threads, interrupts at any moment: nothing hangs, nothing is mixed up, nothing is left.
+
+Every thread makes runs of all kinds in an order of its own, drawn from a seed.  The main thread
+interrupts threads at moments nobody chose.  Afterwards everything that a step could leave behind is
+counted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import random
+import sys
+import threading
+import weakref
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.common_runtime.deadlines import DEADLINES
+from tfnb.common_runtime.executor import ExecutorState
+from tfnb.common_runtime.run_state import RunState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+LIMIT_S = 60
+ENDS = (KeyboardInterrupt, tf.errors.DeadlineExceededError, tf.errors.CancelledError)
+
+
+class Model:
+    """A graph with a bit of everything; ``x`` is fed four ones, so that all values are known."""
+
+    def __init__(self) -> None:
+        self.graph = tf.Graph()
+        with self.graph.as_default():
+            self.x = x = tf.placeholder(tf.float32, [4])
+            self.y = y = tf.reduce_sum(x * 2.0)
+            self.loop = tf.while_loop(
+                lambda i, a: i < 20, lambda i, a: (i + 1, a + tf.reduce_sum(x)), [0, y]
+            )[1]
+            self.endless = tf.while_loop(lambda i: i >= 0, lambda i: i * 1, [0])
+            self.branch = tf.cond(y > 0, lambda: y + 1.0, lambda: y - 1.0)
+            with tf.device("/cpu:1"):
+                far = tf.negative(y)
+            with tf.device("/cpu:0"):
+                self.near = far + 1.0
+            queue = tf.FIFOQueue(3, tf.float32, shapes=[[]], shared_name="queue")
+            self.enqueue, self.dequeue = queue.enqueue(y), queue.dequeue_many(2)
+            self.never = tf.FIFOQueue(3, tf.float32, shared_name="never").dequeue()
+            self.python = tf.py_func(lambda a: np.float32(sum(a.tolist())), [x], tf.float32)
+            variable = tf.Variable(0.0)
+            self.count = variable.assign_add(1.0)
+            self.init = tf.global_variables_initializer()
+        self.feed = {x: np.ones(4, np.float32)}
+
+
+class Worker:
+    """One thread's way through the kinds of runs."""
+
+    def __init__(self, model: Model, sess: tf.Session, seed: int) -> None:
+        self.model, self.sess = model, sess
+        self.random = random.Random(seed)
+        self.kinds: list[Callable[[], None]] = [
+            self.plain, self.waits, self.partial, self.called, self.grows, self.traced,
+        ]  # fmt: skip
+        self.callable = sess.make_callable(model.y, [model.x])
+
+    def one(self) -> None:
+        """A run of any kind, to whatever known end."""
+        with contextlib.suppress(*ENDS):
+            self.random.choice(self.kinds)()
+
+    def plain(self) -> None:
+        """Values that are known."""
+        model = self.model
+        fetch, value = self.random.choice(
+            [(model.y, 8), (model.loop, 88), (model.branch, 9), (model.near, -7), (model.python, 4)]
+        )
+        assert self.sess.run(fetch, model.feed) == value
+
+    def waits(self) -> None:
+        """Steps that somebody has to end."""
+        model = self.model
+        fetch = self.random.choice([model.enqueue, model.dequeue, model.never, model.endless])
+        options = tf.RunOptions(timeout_in_ms=self.random.choice([1, 5, 20]))
+        found = self.sess.run(fetch, model.feed, options=options)
+        assert fetch is not model.dequeue or found.tolist() == [8, 8]
+        self.sess.run(model.count)
+
+    def partial(self) -> None:
+        """A handle that is used up, or left in the middle."""
+        model = self.model
+        handle = self.sess.partial_run_setup([model.y, model.branch], [model.x])
+        if self.random.random() < 0.8:
+            assert self.sess.partial_run(handle, model.y, model.feed) == 8
+        if self.random.random() < 0.5:
+            # Without its feed it is refused, and the handle stays.
+            with contextlib.suppress(tf.errors.InvalidArgumentError):
+                assert self.sess.partial_run(handle, model.branch) == 9
+
+    def called(self) -> None:
+        """A prepared call."""
+        assert self.callable(self.model.feed[self.model.x]) == 8
+
+    def grows(self) -> None:
+        """A new op, and a run of it."""
+        with self.model.graph.as_default():
+            y = tf.negative(self.model.y)
+        assert self.sess.run(y, self.model.feed) == -8
+
+    def traced(self) -> None:
+        """A run that is watched."""
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        metadata = tf.RunMetadata()
+        self.sess.run(self.model.near, self.model.feed, options=options, run_metadata=metadata)
+        assert metadata.step_stats.dev_stats
+
+
+@contextlib.contextmanager
+def often_switching() -> Iterator[None]:
+    """Threads take turns after a few instructions."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(5e-5)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def interrupt(thread: threading.Thread) -> None:
+    """Raises KeyboardInterrupt in a thread, wherever it is."""
+    assert thread.ident is not None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt)
+    )
+
+
+def run_all(
+    workers: list[Worker], num_runs: int, in_between: Callable[[list[threading.Thread]], None]
+) -> list[BaseException]:
+    """Lets the workers run; calls ``in_between`` as often as they begin a run.
+
+    A thread stays until all are done, so that whoever interrupts it meets no other one.
+    """
+    # Locks of Python code could be left held by whoever is interrupted; these queues cannot.
+    begun: SimpleQueue[None] = SimpleQueue()
+    over: SimpleQueue[None] = SimpleQueue()
+    failures: list[BaseException] = []
+    done: set[Worker] = set()
+
+    def work(worker: Worker, left: list[int]) -> None:
+        while left:
+            try:
+                left.pop()
+                begun.put(None)
+                worker.one()
+            except Exception as error:
+                failures.append(error)
+        done.add(worker)
+        over.get()
+
+    def stay(worker: Worker) -> None:
+        left = list(range(num_runs))
+        # An interrupt may also come while another one is being caught.
+        for _ in range(1000):
+            with contextlib.suppress(KeyboardInterrupt):
+                with contextlib.suppress(KeyboardInterrupt):
+                    try:
+                        work(worker, left)
+                        return
+                    except KeyboardInterrupt:
+                        pass
+
+    threads = [threading.Thread(target=stay, args=(worker,), daemon=True) for worker in workers]
+    for thread in threads:
+        thread.start()
+    for _ in range(num_runs * len(workers)):
+        # An interrupt may have swallowed the news.
+        with contextlib.suppress(Empty):
+            begun.get(timeout=0.01)
+        if len(done) == len(workers):
+            break
+        in_between(threads)
+    for _ in range(LIMIT_S * 100):
+        if len(done) == len(workers):
+            break
+        with contextlib.suppress(Empty):
+            begun.get(timeout=0.01)
+    assert len(done) == len(workers), workers[0].sess.waiting()
+    # Many, because an interrupt may come just after one was taken.
+    for _ in range(10 * len(threads)):
+        over.put(None)
+    for thread in threads:
+        thread.join(LIMIT_S)
+        assert not thread.is_alive()
+    return failures
+
+
+def leftovers(runtime: Any) -> dict[str, int]:
+    """What steps could leave behind in a session and in the process."""
+    gc.collect()
+    live = [type(found) for found in gc.get_objects() if type(found) in (RunState, ExecutorState)]
+    waiting = 0
+    for device in runtime.device_mgr.devices:
+        resources = device.resource_manager
+        for container, kind, name in resources.names():
+            queue = resources.find(container, kind, name)
+            waiting += len(getattr(queue, "_takes", ())) + len(getattr(queue, "_puts", ()))
+    return {
+        "active steps": len(runtime.active_steps()),
+        "deadlines": DEADLINES.num_set(),
+        "attempts at queues": waiting,
+        "steps": live.count(RunState),
+        "partitions": live.count(ExecutorState),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_hundred_threads_with_interrupts_leave_nothing(seed: int) -> None:
+    """All values right, all threads back, all that steps own gone."""
+    num_threads = threading.active_count()
+    model = Model()
+    config = tf.ConfigProto(device_count={"CPU": 2})
+    chance = random.Random(seed)
+
+    def in_between(threads: list[threading.Thread]) -> None:
+        if chance.random() < 0.7:
+            interrupt(chance.choice(threads))
+
+    sess = tf.Session(graph=model.graph, config=config)
+    sess.run(model.init)
+    workers = [Worker(model, sess, seed * 1000 + number) for number in range(100)]
+    with often_switching():
+        failures = run_all(workers, 5, in_between)
+    assert failures == []
+    # All works as before.
+    for fetch, value in ((model.y, 8), (model.loop, 88), (model.branch, 9), (model.near, -7)):
+        assert sess.run(fetch, model.feed) == value
+    sess._session._partial_runs.close(tf.errors.CancelledError(None, None, "given up"))
+    assert leftovers(sess._session) == dict.fromkeys(leftovers(sess._session), 0)
+    runtime = weakref.ref(sess._session)
+    sess.close()
+    del sess, workers
+    gc.collect()
+    assert runtime() is None
+    assert threading.active_count() == num_threads
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["close", "reset"])
+def test_the_end_of_a_session_ends_every_run_of_it(end: str) -> None:
+    """Each gives its value, or an error that says why; a new run is refused."""
+    model = Model()
+    sess = tf.Session(graph=model.graph, config=tf.ConfigProto(device_count={"CPU": 2}))
+    sess.run(model.init)
+    workers = [Worker(model, sess, number) for number in range(50)]
+    calls = iter(range(10_000))
+
+    def in_between(threads: list[threading.Thread]) -> None:
+        if next(calls) == 60:
+            if end == "close":
+                sess.close()
+            else:
+                tf.Session.reset("")
+
+    with often_switching():
+        failures = run_all(workers, 5, in_between)
+    known = (
+        "closed Session",
+        "is closed and has insufficient",
+        "Session has been closed",
+        "not found",
+        "uninitialized",
+    )
+    assert [error for error in failures if not any(text in str(error) for text in known)] == []
+    assert leftovers(sess._session)["active steps"] == 0
+    with pytest.raises((RuntimeError, tf.errors.CancelledError)):
+        sess.run(model.y, model.feed)
+    sess.close()
+
+
+@pytest.mark.slow
+def test_sessions_of_one_graph_do_not_know_of_each_other() -> None:
+    """One is closed while the others go on."""
+    model = Model()
+    config = tf.ConfigProto(device_count={"CPU": 2})
+    sessions = [tf.Session(graph=model.graph, config=config) for _ in range(5)]
+    for sess in sessions:
+        sess.run(model.init)
+    workers = [Worker(model, sessions[1 + n % 4], n) for n in range(24)]
+    calls = iter(range(10_000))
+
+    def in_between(threads: list[threading.Thread]) -> None:
+        if next(calls) == 10:
+            sessions[0].close()
+
+    with often_switching():
+        assert run_all(workers, 4, in_between) == []
+    for sess in sessions[1:]:
+        assert sess.run(model.y, model.feed) == 8
+        sess.close()
