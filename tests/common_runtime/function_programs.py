@@ -51,7 +51,9 @@ def _wrap(value: int) -> int:
 
 
 def graph_of(program: list[Any], *, lower: bool) -> graph_pb2.GraphDef:
-    """A graph from ``a`` and ``b`` to ``a_out`` and ``b_out``; ``init`` and ``value`` of the variable.
+    """A graph from ``a`` and ``b`` to ``a_out`` and ``b_out``.
+
+    ``init`` sets the variable to 0, ``value`` reads it.
 
     Args:
       program: its statements become the graph's nodes.
