@@ -3,7 +3,7 @@
 It is as lazy as a GPU: copies and events are queued in their stream and happen when something waits
 for them, or when a kernel runs in that stream. So a copy that nobody waited for leaves rubbish in
 the result, and pinned memory that was used again too early does, too. It is as strict as CuPy: a
-function that is given an array of NumPy raises TypeError. ``log`` says what was queued where.
+function that is given an array of NumPy raises TypeError. ``history`` says what was queued where.
 
 What is here is what CuPy documents: ``cuda.Device``, ``Stream``, ``Event``, ``MemoryPool``, pinned
 memory, ``MemoryPointer``'s copies.  Everything else is NumPy's function of the same name.
@@ -20,6 +20,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.special
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,7 +42,7 @@ class RecordingCupy(types.ModuleType):
     def __init__(self, num_gpus: int = 1, memory: int = 1 << 30) -> None:
         super().__init__("cupy")
         self.num_gpus, self.memory = num_gpus, memory
-        self.log: list[tuple[Any, ...]] = []
+        self.history: list[tuple[Any, ...]] = []
         self.lock = threading.RLock()
         self.local = threading.local()
         self.failure: Exception | None = None  # what the next wait for an event raises
@@ -127,11 +128,15 @@ class RecordingCupy(types.ModuleType):
 
     # -- arrays
 
-    def wrap(self, value: Any) -> Any:
-        """An array of NumPy as one of the current GPU, newly allocated."""
+    def wrap(self, value: Any, *sources: Array) -> Any:
+        """An array of NumPy as one of the current GPU: newly allocated, or a view of a source."""
         if isinstance(value, tuple | list):
-            return type(value)(self.wrap(one) for one in value)
+            items = [self.wrap(one, *sources) for one in value]
+            return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
         if isinstance(value, np.ndarray | np.generic):
+            for source in sources:
+                if isinstance(value, np.ndarray) and np.may_share_memory(value, source.host):
+                    return self.ndarray(value, source if source.base is None else source.base)
             return self.ndarray(np.array(value))
         return value
 
@@ -150,20 +155,72 @@ class RecordingCupy(types.ModuleType):
     array = asarray
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(np, name)
-        if isinstance(found, type) or not callable(found):
-            return found
+        return _member(self, np, name)
 
-        def function(*args: Any, **kwargs: Any) -> Any:
-            with self.lock:
-                if self.stream is not None:
-                    self.stream.drain()
-                self.log.append(("kernel", name, self.device, getattr(self.stream, "name", None)))
-                found_args = [_unwrapped(arg) for arg in args]
-                found_kwargs = {key: _unwrapped(value) for key, value in kwargs.items()}
-                return self.wrap(found(*found_args, **found_kwargs))
+    def modules(self) -> dict[str, types.ModuleType]:
+        """What stands in ``sys.modules`` where CuPy is imported."""
+        special = self.submodule("cupyx.scipy.special", scipy.special)
+        names = ("cupyx", "cupyx.scipy")
+        return {"cupy": self, **{name: types.ModuleType(name) for name in names},
+                "cupyx.scipy.special": special}  # fmt: skip
 
-        return function
+    def submodule(self, name: str, module: Any) -> types.ModuleType:
+        """The functions of another module, on GPU arrays."""
+        found = types.ModuleType(name)
+        found.__getattr__ = lambda member: _member(self, module, member)  # type: ignore[method-assign]
+        return found
+
+
+def _member(cupy: RecordingCupy, module: Any, name: str) -> Any:
+    found = getattr(module, name)
+    if isinstance(found, types.ModuleType):
+        return cupy.submodule(name, found)
+    if isinstance(found, type) or not callable(found):
+        return found
+    return _Function(cupy, name, found)
+
+
+class _Function:
+    """A function of NumPy's as CuPy's of the same name."""
+
+    def __init__(self, cupy: RecordingCupy, name: str, function: Any) -> None:
+        self._cupy, self._name, self._function = cupy, name, function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        cupy = self._cupy
+        with cupy.lock:
+            if cupy.stream is not None:
+                cupy.stream.drain()
+            stream = getattr(cupy.stream, "name", None)
+            cupy.history.append(("kernel", self._name, cupy.device, stream))
+            found = self._function(
+                *[_unwrapped(arg) for arg in args],
+                **{key: _unwrapped(value) for key, value in kwargs.items()},
+            )
+            out = kwargs.get("out")
+            if out is not None:
+                return out[0] if isinstance(out, tuple) else out
+            return cupy.wrap(found, *_arrays(args), *_arrays(kwargs.values()))
+
+    @property
+    def at(self) -> _Function:
+        """A ufunc's form for repeated indices."""
+        return _Function(self._cupy, f"{self._name}.at", self._function.at)
+
+    @property
+    def reduce(self) -> _Function:
+        """A ufunc's form along an axis."""
+        return _Function(self._cupy, f"{self._name}.reduce", self._function.reduce)
+
+
+def _arrays(values: Any) -> list[Array]:
+    found = []
+    for value in values:
+        if isinstance(value, Array):
+            found.append(value)
+        elif isinstance(value, list | tuple):
+            found += _arrays(value)
+    return found
 
 
 def _unwrapped(value: Any) -> Any:
@@ -190,10 +247,13 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
 
     cupy: RecordingCupy
 
-    def __init__(self, host: np.ndarray[Any, Any]) -> None:
+    def __init__(self, host: np.ndarray[Any, Any], base: Array | None = None) -> None:
         self.host = host
+        self.base = base  # the array whose memory this one shows
         self.device = self.cupy.cuda.Device(self.cupy.device)
         self.stream = self.cupy.stream
+        if base is not None:
+            return
         free, stream = self.cupy.malloc(host.nbytes), self.stream
 
         def freed() -> None:
@@ -214,8 +274,6 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         """Its layout."""
         return types.SimpleNamespace(c_contiguous=self.host.flags.c_contiguous)
 
-    base = None
-
     def get(self) -> np.ndarray[Any, Any]:
         """A copy in host memory; waits for everything."""
         if self.stream is not None:
@@ -230,7 +288,49 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Any:
         self._drain()
-        return self.cupy.wrap(self.host[key])
+        return self.cupy.wrap(self.host[_unwrapped(key)], self)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._drain()
+        self.host[_unwrapped(key)] = _unwrapped(value)
+
+    @property
+    def real(self) -> Any:
+        """The real part."""
+        return self.cupy.wrap(self.host.real, self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self._drain()
+        self.host.real = _unwrapped(value)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part."""
+        return self.cupy.wrap(self.host.imag, self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self._drain()
+        self.host.imag = _unwrapped(value)
+
+    def __len__(self) -> int:
+        return len(self.host)
+
+    def __iter__(self) -> Any:
+        return (self[index] for index in range(len(self.host)))
+
+    def __bool__(self) -> bool:
+        return bool(self.get())
+
+    def __int__(self) -> int:
+        return int(self.get())
+
+    def __index__(self) -> int:
+        return self.get().__index__()
+
+    def __float__(self) -> float:
+        return float(self.get())
 
     def _drain(self) -> None:
         if self.cupy.stream is not None:
@@ -240,10 +340,14 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         self._drain()
         found = getattr(self.host, name)
         if not callable(found):
-            return self.cupy.wrap(found)
-        return lambda *args, **kwargs: self.cupy.wrap(
-            found(*[_unwrapped(arg) for arg in args], **kwargs)
-        )
+            return self.cupy.wrap(found, self)
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            values = {key: _unwrapped(value) for key, value in kwargs.items()}
+            answer = found(*[_unwrapped(arg) for arg in args], **values)
+            return answer if name in ("tolist", "item") else self.cupy.wrap(answer, self)
+
+        return method
 
 
 class MemoryPointer:
@@ -328,7 +432,7 @@ class _Stream:
     def queue(self, entry: tuple[Any, ...], action: Callable[[], object]) -> None:
         """Notes work and leaves it for later."""
         with self.cupy.lock:
-            self.cupy.log.append(entry)
+            self.cupy.history.append(entry)
             self.pending.append(action)
 
     def wait_event(self, event: Any) -> None:
@@ -355,7 +459,7 @@ class _DefaultStream:
 
     def queue(self, entry: tuple[Any, ...], action: Callable[[], object]) -> None:
         """Does the work."""
-        self.cupy.log.append(entry)
+        self.cupy.history.append(entry)
         action()
 
     def wait_event(self, event: Any) -> None:

@@ -111,10 +111,10 @@ def test_a_copy_to_the_gpu_waits_for_nobody_and_kernels_wait_for_it(cupy):
 def test_the_copy_waits_for_kernels_that_may_use_its_memory(cupy):
     """Record on the compute stream, wait in the copying one, copy, record, wait in the compute."""
     (device,) = gpus(cupy)
-    cupy.log.clear()
+    cupy.history.clear()
     device.copy_from_host(np.ones(3, F))
     compute, copying = device.compute_stream.name, device._from_host.name
-    (record, wait, copy, behind, last) = cupy.log
+    (record, wait, copy, behind, last) = cupy.history
     assert (record[0], record[2]) == ("record", compute)
     assert wait == ("wait", record[1], copying)
     assert copy == ("from host", 12, copying)
@@ -127,9 +127,9 @@ def test_a_copy_to_the_host_waits_for_the_kernel_that_computes(cupy):
     (device,) = gpus(cupy)
     array = run_on(device, lambda xp, x: xp.exp(x), device.copy_from_host(np.zeros(2, F)))
     lent = device.lend(array)
-    cupy.log.clear()
+    cupy.history.clear()
     assert answer_of(lambda done: device.copy_to_host(lent, done)).tolist() == [1, 1]
-    wait, copy, _ = cupy.log
+    wait, copy, _ = cupy.history
     assert wait == ("wait", lent.event.number, device._to_host.name)
     assert copy == ("to host", 8, device._to_host.name)
 
@@ -152,16 +152,16 @@ def test_an_array_goes_from_gpu_to_gpu(source_goes_on, cupy):
     """Without the host; not before it is there, nor after its memory is used again."""
     first, second = gpus(cupy, 2)
     lent = [first.lend(first.copy_from_host(np.arange(3, dtype=F)))]
-    cupy.log.clear()
+    cupy.history.clear()
     there = answer_of(lambda done: second.receive(lent.pop(), done))
     if source_goes_on:  # the source was let go of
         first.compute_stream.drain()
     assert there.device.id == 1
     assert run_on(second, lambda xp, x: xp.negative(x), there).host.tolist() == [0, -1, -2]
-    assert not [entry for entry in cupy.log if entry[0] in ("from host", "to host")]
-    (copy,) = [entry for entry in cupy.log if entry[0] == "from device"]
-    (done,) = [e[1] for e in cupy.log if e[0] == "record" and e[2] == copy[2]]
-    waiting = {entry[2] for entry in cupy.log if entry[:2] == ("wait", done)}
+    assert not [entry for entry in cupy.history if entry[0] in ("from host", "to host")]
+    (copy,) = [entry for entry in cupy.history if entry[0] == "from device"]
+    (done,) = [e[1] for e in cupy.history if e[0] == "record" and e[2] == copy[2]]
+    waiting = {entry[2] for entry in cupy.history if entry[:2] == ("wait", done)}
     assert waiting == {first.compute_stream.name, second.compute_stream.name}
 
 
@@ -218,13 +218,13 @@ def test_kernels_run_on_their_device_in_its_stream(cupy):
     """From any thread, and what was current before is current again."""
     _, second = gpus(cupy, 2)
     array = second.copy_from_host(np.ones(2, F))
-    cupy.log.clear()
+    cupy.history.clear()
     box = []
     thread = threading.Thread(target=lambda: box.append(run_on(second, lambda xp, x: -x, array)))
     thread.start()
     thread.join()
     assert box[0].device.id == 1
-    assert cupy.log == [("kernel", "negative", 1, second.compute_stream.name)]
+    assert cupy.history == [("kernel", "negative", 1, second.compute_stream.name)]
     assert (cupy.device, cupy.stream) == (0, None)
 
 
@@ -338,7 +338,7 @@ def test_a_session_computes_on_the_gpu(cupy):
     assert found[0].tolist() == [[6, 6], [14, 14], [22, 22]]
     assert found[1].tolist() == [[1, 1], [1, 1], [1, 1]]
     assert found[2] == 3
-    ran = {(entry[1], entry[2]) for entry in cupy.log if entry[0] == "kernel"}
+    ran = {(entry[1], entry[2]) for entry in cupy.history if entry[0] == "kernel"}
     assert {("matmul", 0), ("exp", 1)} <= ran
 
 
@@ -400,10 +400,10 @@ def test_a_callable_feeds_and_fetches_on_the_gpu(cupy):
         handle = native.make_callable(options)
         value = cupy.asarray(np.arange(3, dtype=F))
         native.run_callable(handle, [value])
-        cupy.log.clear()
+        cupy.history.clear()
         (found,) = native.run_callable(handle, [value])
-        waits = [entry[2] for entry in cupy.log if entry[0] == "wait"]
-        copies = [entry for entry in cupy.log if "host" in entry[0]]
+        waits = [entry[2] for entry in cupy.history if entry[0] == "wait"]
+        copies = [entry for entry in cupy.history if "host" in entry[0]]
         assert found.host.tolist() == [1, 2, 3]
         assert waits == [native.device_mgr.lookup("/gpu:0").compute_stream.name, "the user's"]
         assert copies == []

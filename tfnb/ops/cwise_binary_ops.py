@@ -576,7 +576,7 @@ def equal(xp: Any, x: Any, y: Any, *, incompatible_shape_error: bool) -> Any:
     except ValueError:
         if incompatible_shape_error:
             raise incompatible_shapes(x, y) from None
-        return xp.bool_(False)
+        return xp.asarray(False)[()]
 
 
 equal.not_differentiable()
@@ -597,7 +597,7 @@ def not_equal(xp: Any, x: Any, y: Any, *, incompatible_shape_error: bool) -> Any
     except ValueError:
         if incompatible_shape_error:
             raise incompatible_shapes(x, y) from None
-        return xp.bool_(True)
+        return xp.asarray(True)[()]
 
 
 not_equal.not_differentiable()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tfnb.core import dtypes
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import merge_both_inputs, unchanged_shape
@@ -538,7 +540,12 @@ invert.not_differentiable()
 def population_count(xp: Any, x: Any) -> Any:
     """How many bits are set, in two's complement."""
     bits = xp.asarray(x)
-    return xp.bitwise_count(bits.view(f"u{bits.itemsize}"))
+    if xp is np:
+        return np.bitwise_count(bits.view(f"u{bits.itemsize}"))
+    # CuPy counts no bits: byte by byte, from a table.
+    table = xp.asarray(np.bitwise_count(np.arange(256, dtype=np.uint8)))
+    in_bytes = xp.ascontiguousarray(bits).reshape(*bits.shape, 1).view(np.uint8)
+    return table[in_bytes].sum(axis=-1, dtype=np.uint8)
 
 
 population_count.not_differentiable()

@@ -85,7 +85,7 @@ def take(xp: Any, params: Any, indices: Any, axis: int = 0) -> Any:
         found = (
             params.take(indices, axis, mode="clip")
             if params.shape[axis]
-            else _take_none(params, indices, axis)
+            else _take_none(xp, params, indices, axis)
         )
         if isinstance(found, bytes):
             wrapped = np.empty((), object)
@@ -94,16 +94,16 @@ def take(xp: Any, params: Any, indices: Any, axis: int = 0) -> Any:
         return found
     size = params.shape[axis]
     if size == 0:
-        return _take_none(params, indices, axis)
+        return _take_none(xp, params, indices, axis)
     found = xp.take(params, xp.clip(indices, 0, size - 1), axis)
     bad = (indices < 0) | (indices >= size)
     bad = bad.reshape((1,) * axis + indices.shape + (1,) * (params.ndim - axis - 1))
     return xp.where(bad, params.dtype.type(0), found)
 
 
-def _take_none(params: Any, indices: Any, axis: int) -> Any:
+def _take_none(xp: Any, params: Any, indices: Any, axis: int) -> Any:
     shape = params.shape[:axis] + indices.shape + params.shape[axis + 1 :]
-    return np.empty(shape, params.dtype)
+    return xp.zeros(shape, params.dtype)
 
 
 def _gather_shape(c: InferenceContext) -> TensorShape:

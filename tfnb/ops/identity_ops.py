@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tfnb.core import dtypes, errors
 from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import register_op
@@ -169,5 +167,5 @@ def bitcast(xp: Any, input: Any, *, type: DType) -> Any:
             f"the last dimension is {last} and must be {after // before}"
         )
     if value.size == 0:
-        return np.empty(value.shape[:-1], target)
+        return xp.empty(value.shape[:-1], target)
     return value.view(target).reshape(value.shape[:-1])

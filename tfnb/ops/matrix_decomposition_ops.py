@@ -287,6 +287,7 @@ def _(op: Any, grad_e: Any, grad_v: Any) -> Any:
     "T: {float, double, complex64, complex128}",
     "Tout: {complex64, complex128}",
     shape=_eigenvalue_shape,
+    devices=("CPU",),
 )
 def eig(xp: Any, input: Any, *, compute_v: bool, Tout: Any) -> tuple[Any, Any]:
     """Eigenvalues and eigenvectors, as columns, of square matrices."""

@@ -157,7 +157,8 @@ def mirror_pad(xp: Any, input: Any, paddings: Any, *, mode: str) -> Any:
     out = input
     for axis, (before, after) in enumerate(pairs):
         if before or after:
-            out = xp.take(out, _mirror_indices(out.shape[axis], before, after, mode), axis)
+            indices = _mirror_indices(out.shape[axis], before, after, mode)
+            out = xp.take(out, xp.asarray(indices), axis)
     return out
 
 

@@ -317,7 +317,14 @@ def cumulative_logsumexp_op(xp: Any, x: Any, axis: Any, *, exclusive: bool, reve
     """log(sum(exp)) of everything up to each element along an axis."""
 
     def step(values: Any, number: int) -> Any:
-        return np.logaddexp.accumulate(values, axis=number, dtype=values.dtype)
+        if xp is np:
+            return np.logaddexp.accumulate(values, axis=number, dtype=values.dtype)
+        # CuPy's functions do not accumulate.
+        sums = xp.empty_like(values)
+        along, out = xp.moveaxis(values, number, 0), xp.moveaxis(sums, number, 0)
+        for place in range(len(out)):
+            out[place] = xp.logaddexp(out[place - 1], along[place]) if place else along[0]
+        return sums
 
     return _scan(xp, step, x, axis, exclusive, reverse, -np.inf)
 

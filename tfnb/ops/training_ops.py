@@ -313,7 +313,7 @@ def _apply_sparse(
         raise errors.invalid_argument(
             f"Index {int(indices[wrong])} at offset {wrong} in indices is out of range"
         )
-    for chosen, rows in _rounds(indices):
+    for chosen, rows in _rounds(xp, indices):
         others[at] = grad[chosen]
         parts = [array[rows] for array in arrays]
         news = form.rule(xp, *parts, *others, **options)
@@ -342,7 +342,7 @@ def _check_sparse(arrays: list[Any], grad: Any, indices: Any) -> None:
         )
 
 
-def _rounds(indices: Any) -> Iterator[tuple[Any, Any]]:
+def _rounds(xp: Any, indices: Any) -> Iterator[tuple[Any, Any]]:
     """Positions in `indices` and the rows they name, so grouped that no group names a row twice."""
     rows = np.asarray(indices) if isinstance(indices, np.ndarray) else indices.get()
     order = np.argsort(rows, kind="stable")
@@ -350,14 +350,14 @@ def _rounds(indices: Any) -> Iterator[tuple[Any, Any]]:
     starts = np.ones(rows.shape, bool)
     starts[1:] = ordered[1:] != ordered[:-1]
     if starts.all():
-        yield slice(None), rows
+        yield slice(None), indices
         return
     first = np.maximum.accumulate(np.where(starts, np.arange(rows.size), 0))
     occurrence = np.empty(rows.shape, np.int64)
     occurrence[order] = np.arange(rows.size) - first
     for number in range(int(occurrence.max()) + 1):
         chosen = np.nonzero(occurrence == number)[0]
-        yield chosen, rows[chosen]
+        yield xp.asarray(chosen), xp.asarray(rows[chosen])
 
 
 # -------------------------------------------------------------------------------------- the rules
