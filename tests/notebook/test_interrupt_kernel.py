@@ -1,0 +1,145 @@
+"""The stop button of a notebook: a kernel of its own is interrupted as Jupyter does it."""
+
+from __future__ import annotations
+
+import queue
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.slow
+LIMIT_S = 90
+
+PREPARE = """
+import threading
+import tfnb as tf
+sess = tf.Session()
+queue = tf.FIFOQueue(1, tf.float32, shapes=[[]], name="q")
+item, fill = queue.dequeue(), queue.enqueue(7.0)
+two = queue.enqueue_many([[1.0, 2.0]])
+drain = queue.dequeue_many(queue.size())
+loop = tf.while_loop(lambda i: i < 2, lambda i: i * 1, [tf.constant(1)])
+x = tf.placeholder(tf.float32, [])
+late = queue.dequeue() + x
+
+def spin(a):
+    while True:
+        a = a + 1
+
+python = tf.py_func(spin, [tf.constant(1.0)], tf.float32)
+call = sess.make_callable(item)
+
+def tell():
+    while not sess._session.active_steps() and not sess._session._partial_runs.run_states():
+        pass
+    print("a step runs", flush=True)
+
+def watched(run):
+    threading.Thread(target=tell).start()
+    return run()
+"""
+
+BLOCKED = {
+    "a dequeue": "sess.run(item)",
+    "a full queue": "sess.run(two)",
+    "a loop": "sess.run(loop)",
+    "a Python function": "sess.run(python)",
+    "a callable": "call()",
+    "a partial run": "sess.partial_run(sess.partial_run_setup([late], [x]), late, {x: 1.0})",
+}
+
+
+class Kernel:
+    """A kernel and what it says."""
+
+    def __init__(self) -> None:
+        from jupyter_client.manager import start_new_kernel
+
+        self.manager, self.client = start_new_kernel(startup_timeout=LIMIT_S, kernel_name="python3")
+
+    def close(self) -> None:
+        """Ends it."""
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+
+    def run(self, code: str, *, interrupt_at: str = "") -> dict[str, Any]:
+        """Runs a cell; presses stop once the cell has printed ``interrupt_at``."""
+        sent = self.client.execute(code)
+        printed, error, waits = "", None, bool(interrupt_at)
+        while True:
+            try:
+                message = self.client.get_iopub_msg(timeout=LIMIT_S)
+            except queue.Empty:
+                raise AssertionError(f"the kernel stays silent after {printed!r}") from None
+            if message["parent_header"].get("msg_id") != sent:
+                continue
+            content = message["content"]
+            if message["msg_type"] == "stream":
+                printed += content["text"]
+            elif message["msg_type"] == "error":
+                error = content
+            elif message["msg_type"] == "status" and content["execution_state"] == "idle":
+                return {"printed": printed, "error": error}
+            if waits and interrupt_at in printed:
+                waits = False
+                self.manager.interrupt_kernel()
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[Kernel]:
+    """One kernel for all; each test leaves it usable."""
+    pytest.importorskip("ipykernel")
+    found = Kernel()
+    try:
+        assert found.run(PREPARE)["error"] is None
+        yield found
+    finally:
+        found.close()
+
+
+@pytest.mark.parametrize("what", BLOCKED)
+def test_stop_ends_what_waits_or_runs_and_the_session_works_on(kernel: Kernel, what: str) -> None:
+    """As for the user who presses it."""
+    found = kernel.run(f"watched(lambda: {BLOCKED[what]})", interrupt_at="a step runs")
+    assert found["error"] is not None
+    assert found["error"]["ename"] == "KeyboardInterrupt"
+    after = kernel.run("sess.run(drain); sess.run(fill); print(sess.run(item), sess.waiting())")
+    assert after["error"] is None
+    assert after["printed"] == "7.0 No step is in flight.\n"
+
+
+def test_stop_says_what_the_step_waited_for(kernel: Kernel) -> None:
+    """Below the traceback, with the cell that made the node."""
+    code = "threading.Thread(target=still).start(); sess.run(item)"
+    assert (
+        kernel.run("""
+def still():
+    while "stands still" not in sess.waiting():
+        pass
+    print("still", flush=True)
+""")["error"]
+        is None
+    )
+    found = kernel.run(code, interrupt_at="still")
+    text = "\n".join(found["error"]["traceback"])
+    assert "waits for elements of queue 'q'" in text
+
+
+def test_stop_ends_building_and_importing(kernel: Kernel) -> None:
+    """The graph keeps what was made, and takes more."""
+    build = """
+with tf.Graph().as_default() as large:
+    y = tf.constant(1.0)
+    print("building", flush=True)
+    while True:
+        y = tf.negative(y)
+"""
+    assert kernel.run(build, interrupt_at="building")["error"]["ename"] == "KeyboardInterrupt"
+    after = kernel.run("""
+with large.as_default(), tf.Session() as other:
+    print(other.run(tf.constant(2.0) + 1.0))
+""")
+    assert after["printed"] == "3.0\n"
