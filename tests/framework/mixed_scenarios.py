@@ -340,3 +340,39 @@ def v2_fetch_of_the_node(tf: Any, kit: Kit) -> Any:
     x, p = _xp(tf)
     y = tf.cond(p, lambda: tf.exp(x), lambda: x)
     return y.op.inputs[0]
+
+
+def _library_with_gradient(tf: Any, kit: Kit) -> Any:
+    """A message of two functions, one of which is the gradient of the other."""
+    with tf.Graph().as_default() as other:
+        slope = kit.function.Defun(tf.float32, tf.float32, func_name="Slope")(
+            lambda x, grad: grad * x * 10.0
+        )
+        body = kit.function.Defun(tf.float32, func_name="Body", grad_func=slope)(lambda x: x * 2.0)
+        body(1.0)
+    return other.as_graph_def().library
+
+
+@scenario()
+def functions_from_a_library(tf: Any, kit: Kit) -> Any:
+    """Read from a message, called and differentiated."""
+    found = {one.name: one for one in kit.function.from_library(_library_with_gradient(tf, kit))}
+    x = tf.constant([1.0, 2.0])
+    y = found["Body"](x)
+    return [y, tf.gradients(y, x), tf.constant(found["Body"].grad_func_name)]
+
+
+@scenario()
+def library_lacks_a_gradient(tf: Any, kit: Kit) -> Any:
+    """Refused."""
+    library = _library_with_gradient(tf, kit)
+    library.gradient[0].gradient_func = "Nope"
+    return kit.function.from_library(library)
+
+
+@scenario()
+def library_with_a_circle(tf: Any, kit: Kit) -> Any:
+    """Refused."""
+    library = _library_with_gradient(tf, kit)
+    library.gradient.add(function_name="Slope", gradient_func="Body")
+    return kit.function.from_library(library)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 EXPORTS = {
     "python.framework.function": [
-        "Defun", "get_extra_args", "get_extra_inputs", "get_extra_vars",
+        "Defun", "from_library", "get_extra_args", "get_extra_inputs", "get_extra_vars",
     ],
 }  # fmt: skip
 
@@ -451,6 +451,56 @@ def _letters_of(types: Sequence[DType]) -> str:
             f"{_TYPE_LETTERS.keys()}."
         )
     return "".join(_TYPE_LETTERS[dtype] for dtype in types)
+
+
+# ------------------------------------------------------------------------------- read, not defined
+
+
+def from_library(library: graph_pb2.FunctionDefLibrary) -> list[DefinedFunction]:
+    """The functions of a message, ready to be called; each knows its gradient.
+
+    Raises:
+      ValueError: a function is missing, or functions are gradients of each other in a circle.
+    """
+    definitions = {one.signature.name: one for one in library.function}
+    gradient_of: dict[str, str] = {}
+    for pair in library.gradient:
+        for name in (pair.function_name, pair.gradient_func):
+            if name not in definitions:
+                raise ValueError(f"FunctionDefLibrary missing '{name}' FunctionDef\n{library}")
+        gradient_of[pair.function_name] = pair.gradient_func
+    made: dict[str, DefinedFunction] = {}
+    for start in definitions:
+        chain = [start]
+        while (following := gradient_of.get(chain[-1])) is not None and following not in made:
+            if following in chain:
+                raise ValueError(
+                    f"FunctionDefLibrary contains cyclic gradient functions!\n{library}"
+                )
+            chain.append(following)
+        for name in reversed(chain):
+            if name not in made:
+                made[name] = _from_definition(
+                    definitions[name], made.get(gradient_of.get(name, ""))
+                )
+    return list(made.values())
+
+
+def _from_definition(
+    definition: graph_pb2.FunctionDef, gradient: DefinedFunction | None
+) -> DefinedFunction:
+    signature = definition.signature
+    function = DefinedFunction(
+        None,
+        [arg.name for arg in signature.input_arg],
+        tuple([dtypes.as_dtype(arg.type) for arg in signature.input_arg]),
+        signature.name,
+        gradient,
+        out_names=[arg.name for arg in signature.output_arg],
+    )
+    function._definition = graph_pb2.FunctionDef()
+    function._definition.CopyFrom(definition)
+    return function
 
 
 # ------------------------------------------------------------------------- what a body can ask for

@@ -16,7 +16,9 @@ TABLE: dict[str, dict[str, str]] = {
         "tf": "get_default_graph reset_default_graph",
     },
     "tfnb.framework.function": {
-        "python.framework.function": "Defun get_extra_args get_extra_inputs get_extra_vars",
+        "python.framework.function": (
+            "Defun from_library get_extra_args get_extra_inputs get_extra_vars"
+        ),
     },
     "tfnb.framework.gradient_registry": {
         "tf": "RegisterGradient no_gradient NoGradient NotDifferentiable",
