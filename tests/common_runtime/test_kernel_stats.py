@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.common_runtime.graph_builder import GraphBuilder, run_executor
 from tests.common_runtime.native_ops import registered
+from tfnb.common_runtime.immutable_executor_state import POOL
 from tfnb.common_runtime.kernel_stats import EXPENSIVE_NS, PoolChoice, with_pool
 from tfnb.common_runtime.thread_pool import ThreadPool
 from tfnb.core import dtypes, errors
@@ -184,21 +185,78 @@ def test_answers_are_taken_while_cheap_nodes_go_round(pool):
         assert run_executor(builder.executor(), (5,), 2, pool=pool) == [5, 5]
 
 
-def test_a_signature_without_work_for_a_pool_runs_without_it():
-    """And is looked at again from time to time."""
+def one_sum():
+    """What runs X + X, and the choice of how."""
     builder = GraphBuilder()
     x = builder.arg("x")
     builder.fetch(builder.node("sum", "Add", x, x, T=INT))
     plain = [builder.executor()]
-    choice = PoolChoice(plain)
-    (first,) = choice.choose()
-    assert first.kernel_stats is not None
-    chosen = [choice.choose() is plain for _ in range(5000)]
-    measured = [step + 1 for step, is_plain in enumerate(chosen) if not is_plain]
-    assert measured[:4] == [32, 96, 224, 480]
-    assert measured[-1] - measured[-2] == 1024
-    first.kernel_stats.has_work = True
-    assert choice.choose() is not plain
+    return plain, PoolChoice(plain)
+
+
+def run_steps(plain, choice, count, pooled_ns, plain_ns, *, overlaps):
+    """So many steps of a given length; which of them ran with the pool."""
+    with_the_pool = []
+    for _ in range(count):
+        states = choice.choose()
+        is_pooled = states is not plain
+        with_the_pool.append(is_pooled)
+        if is_pooled and overlaps:
+            states[0].kernel_stats.has_overlap = True
+        choice.took(states, pooled_ns if is_pooled else plain_ns)
+    return with_the_pool
+
+
+TRIAL = [True] * 4 + [False] * 4
+
+
+def test_a_signature_keeps_to_the_pool_where_that_is_faster():
+    """After steps of both ways; it is tried again after a pause, and that grows."""
+    plain, choice = one_sum()
+    found = run_steps(plain, choice, 500, 10, 20, overlaps=True)
+    assert found[:8] == TRIAL
+    assert [i for i, is_pooled in enumerate(found) if not is_pooled] == [
+        *(4, 5, 6, 7),
+        *(77, 78, 79, 80),
+        *(214, 215, 216, 217),
+        *(479, 480, 481, 482),
+    ]
+
+
+@pytest.mark.parametrize(("pooled_ns", "overlaps"), [(30, True), (10, False)])
+def test_a_signature_that_gains_nothing_runs_without_the_pool(pooled_ns, overlaps):
+    """The steps were slower, or no two kernels met there."""
+    plain, choice = one_sum()
+    found = run_steps(plain, choice, 70, pooled_ns, 20, overlaps=overlaps)
+    assert found == TRIAL + [False] * 62
+
+
+def test_a_signature_may_change_its_mind():
+    """Its feeds have grown."""
+    plain, choice = one_sum()
+    assert not run_steps(plain, choice, 73, 30, 20, overlaps=True)[-1]
+    assert run_steps(plain, choice, 20, 30, 90, overlaps=True)[-1]
+
+
+def test_a_cheap_kernel_gets_its_plain_action_back():
+    """And is measured again when the signature is tried again."""
+    pooled, item = sum_of_two()
+    plain_action = item.action
+    assert plain_action == POOL
+    pooled.kernel_stats.update(item, 10)
+    assert item.action != POOL
+    pooled.kernel_stats.rearm(pooled.items)
+    assert item.action == POOL
+
+
+def test_an_op_that_is_always_expensive_keeps_its_signature_with_the_pool():
+    """No trial: it may be there to wait."""
+    with registered("TestAlways", "x: int32 -> y: int32", lambda xp, x: x, expensive=True):
+        builder = GraphBuilder()
+        builder.fetch(builder.node("n", "TestAlways", builder.arg("x")))
+        plain = [builder.executor()]
+        choice = PoolChoice(plain)
+        assert all(run_steps(plain, choice, 100, 30, 20, overlaps=False))
 
 
 def test_a_partition_of_nothing_to_compute_has_no_variant():

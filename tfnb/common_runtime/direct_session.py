@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.deadlines import Deadline
     from tfnb.common_runtime.device import Device, DeviceAttributes
     from tfnb.common_runtime.device_mgr import DeviceMgr
+    from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
     from tfnb.common_runtime.session_factory import SessionOptions
     from tfnb.common_runtime.thread_pool import ThreadPool
     from tfnb.core.standstill import Standstill
@@ -345,7 +346,11 @@ class DirectSession(Session):
         try:
             if hooks.step_started is not None:
                 hooks.step_started(run_state.step_id, executors.signature_id, perf_counter_ns())
-            states = executors.states if run_state.pool is None else executors.states_for_pool()
+            states: Sequence[ImmutableExecutorState] = executors.states
+            choice = None
+            if run_state.pool is not None:
+                choice, begin_ns = executors.pool_choice, perf_counter_ns()
+                states = choice.choose()
             if len(states) == 1 and states[0].schedule is not None:
                 try:
                     run_acyclic(states[0], run_state, step, 0)
@@ -361,6 +366,8 @@ class DirectSession(Session):
                 check_retvals(executors, run_state, running)
             for device in executors.devices_to_sync:
                 device.synchronize()
+            if choice is not None:
+                choice.took(states, perf_counter_ns() - begin_ns)
         except BaseException as failure:
             error = f"{type(failure).__name__}: {failure}"
             raise

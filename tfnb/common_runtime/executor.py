@@ -247,6 +247,16 @@ class ExecutorState:
         else:
             propagator.next_iteration(item, is_dead, iteration, outputs)
         propagator.node_done(iteration)
+        # A loop of cheap nodes never comes to an end of what is ready; what the pool computed
+        # meanwhile may give it new work.
+        if self.run_state.pool is not None:
+            self._look_into_inbox()
+
+    def _look_into_inbox(self) -> None:
+        inbox = self.run_state.inbox
+        if inbox:
+            joined = take_answers(self.run_state)
+            inbox.extend((executor, None, None) for executor in joined)
 
     def _context(self, item: NodeItem, iteration: IterationState, is_dead: bool) -> OpKernelContext:
         frame_id = iteration.frame.rendezvous_id if item.is_transfer else iteration.frame.id
@@ -279,14 +289,11 @@ class ExecutorState:
         run_state, stats = self.run_state, self.immutable.kernel_stats
         assert run_state.pool is not None
         assert stats is not None
-        # A loop of cheap nodes never comes to an end of what is ready; what others computed
-        # meanwhile may give the pool new work.
-        if run_state.inbox:
-            joined = take_answers(run_state)
-            run_state.inbox.extend((executor, None, None) for executor in joined)
+        self._look_into_inbox()
         if not stats.is_expensive(tagged[0]):
             return self.measured(tagged, args)
-        stats.has_work = True
+        if not stats.has_overlap and stats.estimate_ns(tagged[0]) is not None:
+            stats.has_overlap = any(row[3] is not None for row in run_state.waiting.values())
         work = PooledKernel(self, tagged, args, run_state.pool.name)
         run_state.waiting[id(tagged)] = (self, tagged, args, work)
         try:

@@ -67,12 +67,13 @@ class Executors:
     def __post_init__(self) -> None:
         self.states = tuple(item.executor for item in self.items)
 
-    def states_for_pool(self) -> Sequence[ImmutableExecutorState]:
+    @property
+    def pool_choice(self) -> PoolChoice:
         """What runs each partition where the step has a pool of threads."""
         choice = self._pool_choice
         if choice is None:
             choice = self._pool_choice = PoolChoice(self.states)
-        return choice.choose()
+        return choice
 
     @property
     def has_resource_feed(self) -> bool:

@@ -7,8 +7,11 @@ nothing more of a node than before.
 ``KernelStats`` holds one estimate a node, TensorFlow's notion: a kernel is expensive until it was
 measured, afterwards while its running average is above ``EXPENSIVE_NS``; some ops say of themselves
 that they always are (``register_op(expensive=True)``: Python functions, files).  Cheap kernels stay
-with the driving thread, because handing one over costs more than it saves.  Processor time is
-measured, not time on the wall: a thread that waits for the interpreter's lock computes nothing.
+with the driving thread, because handing one over costs more than it saves, and get their plain
+action back, so that they cost what they cost without a pool.  Processor time is measured, not time
+on the wall: a thread that waits for the interpreter's lock computes nothing.
+
+``PoolChoice`` decides for a signature as a whole.
 
 What never leaves the driving thread: kernels that touch a variable, a queue or another resource
 (within a step they keep the order in which they became ready), kernels that call functions (whose
@@ -46,9 +49,10 @@ one, 7 us in a crowd (measured on two processors)."""
 
 # What nobody measured yet.
 _UNKNOWN_NS = 1 << 40
-# How many steps a signature runs without the pool, when nothing was worth it, before it is measured
-# again, because its feeds may have grown: at first, and at most after doubling.
-_FIRST_PAUSE, _LONGEST_PAUSE = 32, 1024
+# How many steps each way has in a trial; the best of them counts.
+_TRIES = 4
+# How many steps lie between two trials: at first, and at most after doubling.
+_FIRST_PAUSE, _LONGEST_PAUSE = 64, 4096
 
 
 class KernelStats:
@@ -57,35 +61,46 @@ class KernelStats:
     Threads write estimates without a lock: one that is lost is made up for by the next.
 
     Attributes:
-      has_work: a kernel was handed over since this was last set to False.
+      has_overlap: two kernels were with the pool at the same time since :meth:`rearm`.
+      has_always: an op says that its kernel is always expensive.
     """
 
-    __slots__ = ("_always", "_estimates_ns", "has_work")
+    __slots__ = ("_always", "_armed", "_estimates_ns", "has_always", "has_overlap")
 
-    def __init__(self, items: Sequence[NodeItem]) -> None:
-        self._always = [_is_always_expensive(item) for item in items]
+    def __init__(self, items: Sequence[NodeItem], armed: Sequence[NodeItem]) -> None:
+        """Makes an action ``POOL`` of those of ``armed``, which are some of ``items``."""
+        self._always = [False] * len(items)
+        for item in armed:
+            assert item.kernel is not None
+            self._always[item.id] = item.kernel.definition.is_expensive is True
+        self._armed = {item.id: item.action for item in armed}
         self._estimates_ns = [_UNKNOWN_NS] * len(items)
-        self.has_work = True
+        self.has_always = any(self._always)
+        self.has_overlap = False
+        self.rearm(items)
+
+    def rearm(self, items: Sequence[NodeItem]) -> None:
+        """Has every kernel measured again that may be expensive."""
+        self.has_overlap = False
+        for position in self._armed:
+            items[position].action = POOL
 
     def is_expensive(self, item: NodeItem) -> bool:
         """Whether the kernel should run on another thread."""
         return self._estimates_ns[item.id] > EXPENSIVE_NS or self._always[item.id]
 
     def update(self, item: NodeItem, elapsed_ns: int) -> None:
-        """Takes one measurement into the average."""
+        """Takes one measurement into the average; a cheap kernel is not measured any more."""
         before = self._estimates_ns[item.id]
-        self._estimates_ns[item.id] = (
-            elapsed_ns if before == _UNKNOWN_NS else (3 * before + elapsed_ns) // 4
-        )
+        now = elapsed_ns if before == _UNKNOWN_NS else (3 * before + elapsed_ns) // 4
+        self._estimates_ns[item.id] = now
+        if now <= EXPENSIVE_NS and not self._always[item.id]:
+            item.action = self._armed[item.id]
 
     def estimate_ns(self, item: NodeItem) -> int | None:
         """The processor time of one execution in nanoseconds; None before the first."""
         found = self._estimates_ns[item.id]
         return None if found == _UNKNOWN_NS else found
-
-
-def _is_always_expensive(item: NodeItem) -> bool:
-    return item.kernel is not None and item.kernel.definition.is_expensive is True
 
 
 def may_be_expensive(item: NodeItem) -> bool:
@@ -116,8 +131,6 @@ def with_pool(state: ImmutableExecutorState) -> ImmutableExecutorState | None:
             (output, items[dst.id], slot) for output, dst, slot in item.data_edges
         )
         item.control_edges = tuple(items[dst.id] for dst in item.control_edges)
-    for item in eligible:
-        item.action = POOL
     return ImmutableExecutorState(
         state.device,
         items,
@@ -125,41 +138,66 @@ def with_pool(state: ImmutableExecutorState) -> ImmutableExecutorState | None:
         state.frames,
         state.has_control_flow,
         has_async=True,
-        kernel_stats=KernelStats(items),
+        kernel_stats=KernelStats(items, eligible),
     )
 
 
 class PoolChoice:
     """The partitions of a signature as they run with a pool, or without where that is faster.
 
-    A signature without an expensive kernel runs as if there were no pool; from time to time it is
-    measured again.  Threads share it without a lock: a lost count postpones a measurement.
+    In a *trial* a few steps run with the pool and a few without.  If no two kernels met in the
+    pool, or the steps without it were faster, the following steps run without; after a pause, which
+    grows from trial to trial, it is tried again, because feeds may have grown.  A signature with an
+    op that says of itself that it is expensive always runs with the pool.
+
+    Threads share it without a lock: a lost count prolongs a trial.
     """
 
-    __slots__ = ("_num_plain", "_pause", "_plain", "_pooled", "_stats")
+    __slots__ = ("_best_ns", "_favourite", "_pause", "_plain", "_pooled", "_stats", "_step")
 
     def __init__(self, plain: Sequence[ImmutableExecutorState]) -> None:
         self._plain = plain
-        self._pooled = [with_pool(state) or state for state in plain]
+        self._pooled = [with_pool(one) or one for one in plain]
         self._stats = [state.kernel_stats for state in self._pooled if state.kernel_stats]
-        self._num_plain = 0
+        self._favourite: Sequence[ImmutableExecutorState] = self._pooled
         self._pause = _FIRST_PAUSE
+        self._step = 0
+        self._best_ns = [_UNKNOWN_NS, _UNKNOWN_NS]  # without the pool, with it
 
     def choose(self) -> Sequence[ImmutableExecutorState]:
-        """The partitions for the next step."""
+        """The partitions for the next step; tell :meth:`took` how long it was."""
         if not self._stats:
             return self._plain
-        if any(stats.has_work for stats in self._stats):
-            for stats in self._stats:
-                stats.has_work = False
-            self._pause = _FIRST_PAUSE
+        if any(stats.has_always for stats in self._stats):
             return self._pooled
-        self._num_plain += 1
-        if self._num_plain < self._pause:
+        step = self._step
+        self._step = step + 1
+        if step == 0:
+            self._begin_trial()
+        if step < _TRIES:
+            return self._pooled
+        if step < 2 * _TRIES:
             return self._plain
-        self._num_plain = 0
-        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
-        return self._pooled
+        if step == 2 * _TRIES:
+            overlaps = any(stats.has_overlap for stats in self._stats)
+            plain_ns, pooled_ns = self._best_ns
+            self._favourite = self._pooled if overlaps and pooled_ns <= plain_ns else self._plain
+        elif step >= 2 * _TRIES + self._pause:
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+            self._step = 0
+        return self._favourite
+
+    def _begin_trial(self) -> None:
+        self._best_ns = [_UNKNOWN_NS, _UNKNOWN_NS]
+        for state in self._pooled:
+            if state.kernel_stats is not None:
+                state.kernel_stats.rearm(state.items)
+
+    def took(self, states: Sequence[ImmutableExecutorState], elapsed_ns: int) -> None:
+        """Notes how long a step was, in nanoseconds on the wall."""
+        if 0 < self._step <= 2 * _TRIES:
+            way = int(states is self._pooled)
+            self._best_ns[way] = min(self._best_ns[way], elapsed_ns)
 
 
 class PooledKernel:

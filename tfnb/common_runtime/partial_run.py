@@ -79,7 +79,7 @@ class PartialRuns:
         states = [
             ExecutorState(state, run_state, step, index)
             for index, state in enumerate(
-                executors.states if pool is None else executors.states_for_pool()
+                executors.states if pool is None else executors.pool_choice.choose()
             )
         ]
         run_state.executors = states
