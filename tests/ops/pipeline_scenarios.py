@@ -1233,3 +1233,60 @@ def _old_tensor_array(version: str) -> Callable[[Any, Any], Any]:
 
 RUNS["old_tensor_array_1"] = _old_tensor_array("")
 RUNS["old_tensor_array_2"] = _old_tensor_array("V2")
+
+
+# ----------------------------------------------------------------------------- synchronous training
+
+
+def _synchronous(tf: Any, **options: Any) -> Any:
+    return tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.5), 2, **options)
+
+
+@graph
+def _synchronous_training(tf: Any) -> Any:
+    step = tf.train.get_or_create_global_step()
+    v, w = tf.Variable([1.0, 2.0], name="v"), tf.Variable([[1.0], [2.0]], name="w")
+    optimizer = _synchronous(tf, total_num_replicas=3)
+    rows = tf.IndexedSlices(tf.constant([[1.0]]), tf.constant([0]), tf.constant([2, 1]))
+    pairs = [(tf.constant([1.0, 2.0]), v), (rows, w), (None, tf.Variable(1.0, name="u"))]
+    train = optimizer.apply_gradients(pairs, global_step=step)
+    return [
+        train,
+        optimizer.get_init_tokens_op(),
+        optimizer.get_init_tokens_op(0),
+        optimizer.chief_init_op,
+        optimizer.local_step_init_op,
+        " ".join(str(optimizer.get_chief_queue_runner().to_proto()).split()),
+        optimizer.get_slot_names(),
+    ]
+
+
+_BAD_SYNCHRONOUS: dict[str, Callable[[Any], Any]] = {
+    "runner": lambda tf: _synchronous(tf).get_chief_queue_runner(),
+    "tokens": lambda tf: _synchronous(tf).get_init_tokens_op(),
+    "nothing": lambda tf: _synchronous(tf).apply_gradients([]),
+    "step": lambda tf: _synchronous(tf).apply_gradients([(tf.constant(1.0), tf.Variable(1.0))]),
+    "hook": lambda tf: _synchronous(tf).make_session_run_hook(True).begin(),
+}
+for _name, _program in _BAD_SYNCHRONOUS.items():
+    GRAPHS[f"bad_synchronous_{_name}"] = _program
+
+
+@run
+def _synchronous_steps(tf: Any, sess: Any) -> Any:
+    step = tf.train.get_or_create_global_step()
+    v = tf.Variable([1.0, 2.0], name="v")
+    optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.5), 1)
+    train = optimizer.minimize(tf.reduce_sum(v * v), global_step=step)
+    hook = optimizer.make_session_run_hook(True)
+    hook.begin()
+    sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+    coordinator = tf.train.Coordinator()
+    hook.after_create_session(sess, coordinator)
+    seen = [sess.run(train) for _ in range(2)]
+    has_moved = sess.run(step) >= 1
+    coordinator.request_stop()
+    # Only this ends the chief, which waits for gradients.
+    sess.close()
+    coordinator.join()
+    return [len(seen), has_moved]

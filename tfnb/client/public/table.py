@@ -604,6 +604,9 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.training.rmsprop": {
         "train": "RMSPropOptimizer",
     },
+    "tfnb.ops.training.sync_replicas_optimizer": {
+        "train": "SyncReplicasOptimizer",
+    },
     "tfnb.ops.transpose_ops": {
         "linalg": "matrix_transpose transpose:matrix_transpose",
         "manip": "reverse roll",

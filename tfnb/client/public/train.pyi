@@ -50,6 +50,7 @@ from tfnb.ops.training.queue_runner import QueueRunner as QueueRunner
 from tfnb.ops.training.queue_runner import add_queue_runner as add_queue_runner
 from tfnb.ops.training.queue_runner import start_queue_runners as start_queue_runners
 from tfnb.ops.training.rmsprop import RMSPropOptimizer as RMSPropOptimizer
+from tfnb.ops.training.sync_replicas_optimizer import SyncReplicasOptimizer as SyncReplicasOptimizer
 from tfnb.proto.cluster_pb2 import ClusterDef as ClusterDef
 from tfnb.proto.cluster_pb2 import JobDef as JobDef
 from tfnb.proto.example_pb2 import BytesList as BytesList
@@ -96,6 +97,7 @@ __all__ = [
     "SaverDef",
     "SequenceExample",
     "ServerDef",
+    "SyncReplicasOptimizer",
     "TensorInfo",
     "add_queue_runner",
     "assert_global_step",
