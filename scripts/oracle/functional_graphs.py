@@ -197,6 +197,36 @@ def call_over_devices() -> list[Any]:
     return [foo(tf.constant(2.0, name="c"))]
 
 
+def branch_in_call() -> list[Any]:
+    """A cond within a function."""
+
+    @tf.function
+    def foo(v: Any) -> Any:
+        return tf.cond(v > 1.0, lambda: tf.add(v, 1.0), lambda: tf.multiply(v, 2.0))
+
+    return [foo(x())]
+
+
+def calls_in_call() -> list[Any]:
+    """Functions with effects stay calls within a function, others are inlined there."""
+    variable = tf.get_variable("v", initializer=1.0, use_resource=True)
+
+    @tf.function
+    def pure(v: Any) -> Any:
+        return tf.add(v, variable.read_value(), name="inner")
+
+    @tf.function
+    def effect(v: Any) -> Any:
+        variable.assign_add(v)
+        return tf.negative(v)
+
+    @tf.function
+    def foo(v: Any) -> Any:
+        return pure(v) * effect(v)
+
+    return [foo(tf.constant(2.0, name="c"))]
+
+
 CASES = [
     (branch, False),
     (branch_without_results, False),
@@ -213,6 +243,10 @@ CASES = [
     (partitioned_call, True),
     (call_over_devices, True),
     (nested_loops, True),
+    (partitioned_call, False),
+    (call_over_devices, False),
+    (branch_in_call, False),
+    (calls_in_call, False),
 ]
 
 

@@ -265,6 +265,19 @@ def test_an_error_says_in_which_function_and_who_called_it(waits):
     assert "in function 'Around', called by node 'outer'" in notes
 
 
+def test_an_error_in_an_inlined_body_names_the_call_and_where_it_was_made():
+    """The node has the call's name before its own."""
+    divide = Defun(tf.int32, func_name="Divide")(lambda x: tf.floordiv(7, x, name="bad"))
+    result = divide(tf.placeholder(tf.int32, [], name="x"), name="call")
+    with (
+        tf.Session() as session,
+        pytest.raises(tf.errors.InvalidArgumentError, match="division by zero") as caught,
+    ):
+        session.run(result, {"x:0": 0})
+    assert caught.value.node_name == "call/bad_0"
+    assert "inside [[node call (Divide), defined at" in str(caught.value)
+
+
 def test_an_error_elsewhere_ends_calls_that_wait():
     """Nothing is left behind, and the next step runs."""
     queue = float_queue()

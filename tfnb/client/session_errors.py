@@ -14,6 +14,7 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from tfnb.common_runtime.lower_functional_ops import FUNCTIONAL_OPS
 from tfnb.core.errors import FailedPreconditionError, OpError
 from tfnb.core.resource_mgr import DEFAULT_CONTAINER, RefCell
 
@@ -51,6 +52,9 @@ def explain(error: OpError, graph: Graph, plan: CallPlan | None) -> OpError:
     lines = [_with_places(error.message, error.standstill, graph)]
     if name is not None and (op is not None or not _NODE_IN_MESSAGE.search(error.message)):
         lines.append(f"\t [[node {name}{_definition(op)}]]")
+    origin = _find_origin(graph, name) if op is None else None
+    if origin is not None:
+        lines.append(f"\t inside [[node {origin.name}{_definition(origin)}]]")
     lines += _advice(error, op, plan)
     cls: Any = type(error)
     code = (error.error_code,) if cls is OpError else ()
@@ -102,6 +106,16 @@ def _find_operation(graph: Graph, name: str | None) -> Operation | None:
         return graph.get_operation_by_name(name)
     except (KeyError, ValueError):
         return None  # the runtime made this node
+
+
+def _find_origin(graph: Graph, name: str | None) -> Operation | None:
+    """The functional operation that the runtime took a node out of, if that is how it came."""
+    while name and "/" in name:
+        name = name.removeprefix("Func/").rpartition("/")[0]
+        op = _find_operation(graph, name)
+        if op is not None and (op.type in FUNCTIONAL_OPS or graph._is_function(op.type)):
+            return op
+    return None
 
 
 def _definition(op: Operation | None) -> str:

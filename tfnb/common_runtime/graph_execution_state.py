@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.lower_functional_ops import (
+    FUNCTIONAL_OPS,
     PHASE,
     LowerFunctionalOps,
     lower_new_nodes,
@@ -271,27 +272,13 @@ def _of(graph: Graph, reasons: Mapping[str, PlacementReason]) -> dict[str, Place
     return {node.name: reasons[node.name] for node in graph.op_nodes() if node.name in reasons}
 
 
-_FUNCTIONAL = frozenset(
-    [
-        "Case",
-        "If",
-        "PartitionedCall",
-        "StatefulPartitionedCall",
-        "StatelessCase",
-        "StatelessIf",
-        "StatelessWhile",
-        "While",
-    ]
-)
-
-
 def _is_functional(graph: Graph, first_id: int) -> bool:
     """Whether a node with an id from ``first_id`` on calls a function."""
     library = graph.library
     if library is None or not len(library):
         return False
     return any(
-        node is not None and (node.op in _FUNCTIONAL or node.op in library)
+        node is not None and (node.op in FUNCTIONAL_OPS or node.op in library)
         for node in graph.nodes[max(first_id, SINK_ID + 1) :]
     )
 

@@ -42,6 +42,8 @@ _CASE = frozenset(["Case", "StatelessCase"])
 _WHILE = frozenset(["While", "StatelessWhile"])
 _CONTROL_FLOW = _IF | _CASE | _WHILE
 _PARTITIONED = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
+FUNCTIONAL_OPS = _CONTROL_FLOW | _PARTITIONED
+"""Ops whose nodes may be taken apart; so may those whose op is a function."""
 
 PHASE = 10
 
@@ -288,8 +290,15 @@ class _Lowering:
         return found
 
 
+# Bodies with these are inlined into bodies all the same.
+_ASSIGNING = frozenset(["AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp"])
+
+
 def _has_effects(body: FunctionBody) -> bool:
-    return any(inline_function.has_effect(node) for node in body.graph.op_nodes())
+    return any(
+        inline_function.has_effect(node) and node.op not in _ASSIGNING
+        for node in body.graph.op_nodes()
+    )
 
 
 def _base(types: Any) -> list[Any]:
