@@ -334,7 +334,7 @@ class DirectSession(Session):
         if deadline is not None:
             DEADLINES.call_off(deadline)
         if self._closed and not self._active:
-            self._device_mgr.close()
+            self._drop()
 
     def run_step(self, executors: Executors, run_state: RunState) -> None:
         """Runs all partitions of a signature for one step."""
@@ -531,8 +531,14 @@ class DirectSession(Session):
         self._thread_pools.close()
         if not self._active:
             self._thread_pools.join(_JOIN_S)
-            self._device_mgr.close()
+            self._drop()
         self._is_down = True  # not before: an interrupted close goes on when called again
+
+    def _drop(self) -> None:
+        """Frees executors, kernels and what the devices hold; no step of the session runs."""
+        self._executors.clear()
+        self._kernels.clear()
+        self._device_mgr.close()
 
     def _check_open(self) -> None:
         if self._closed:

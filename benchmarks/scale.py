@@ -1,0 +1,154 @@
+"""How building, importing and running grow with the size of a graph.
+
+Every row is one shape of graph at four sizes, each twice the one before.  Time that grows like the
+size doubles from column to column; what grows like its square shows at a glance.
+
+    python benchmarks/scale.py [row ...]
+
+Seconds on two shared cores of an Intel Xeon, Python 3.11 (the largest size; import and first run
+together; in brackets how often longer it took than half of it):
+
+TABLE
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import tfnb as tf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def chain(n: int) -> Any:
+    """One node after the other."""
+    y = tf.constant(1.0)
+    for _ in range(n):
+        y = tf.negative(y)
+    return y
+
+
+def fan(n: int) -> Any:
+    """Out of one node into many, and from these into one."""
+    x = tf.constant(1.0)
+    return tf.add_n([tf.identity(x) for _ in range(n)])
+
+
+def controls(n: int) -> Any:
+    """A chain of control dependencies."""
+    op = tf.no_op()
+    for _ in range(n):
+        with tf.control_dependencies([op]):
+            op = tf.no_op()
+    return op
+
+
+def scopes(n: int) -> Any:
+    """Name scopes, each inside the other."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(n):
+            stack.enter_context(tf.name_scope("s"))
+        return tf.constant(1.0) + 1.0
+
+
+def scopes_of_controls(n: int) -> Any:
+    """Control dependencies on nodes made before, each scope inside the other."""
+    ops = [tf.no_op() for _ in range(n)]
+    with contextlib.ExitStack() as stack:
+        for op in ops:
+            stack.enter_context(tf.control_dependencies([op]))
+        return tf.constant(1.0) + 1.0
+
+
+def conds(n: int) -> Any:
+    """Branches inside branches; a branch knows all those around it, so this grows like a square."""
+    x, pred = tf.constant(1.0), tf.placeholder_with_default(True, [])
+
+    def nest(depth: int) -> Any:
+        return tf.cond(pred, lambda: nest(depth - 1), lambda: x) if depth else x + 1.0
+
+    return nest(n)
+
+
+def loops(n: int) -> Any:
+    """Loops inside loops, of one iteration each."""
+
+    def nest(depth: int, v: Any) -> Any:
+        if not depth:
+            return v + 1.0
+        return tf.while_loop(lambda i, v: i < 1, lambda i, v: (i + 1, nest(depth - 1, v)), [0, v])[
+            1
+        ]
+
+    return nest(n, tf.constant(0.0))
+
+
+def iterations(n: int) -> Any:
+    """One loop of many iterations."""
+    return tf.while_loop(lambda i: i < n, lambda i: i + 1, [0])
+
+
+def gradient(n: int) -> Any:
+    """The gradient of a chain."""
+    x = tf.placeholder_with_default(1.0, [])
+    y = x
+    for _ in range(n):
+        y = tf.sin(y)
+    return tf.gradients(y, x)[0]
+
+
+def fetches(n: int) -> Any:
+    """Many fetches."""
+    return [tf.placeholder_with_default(1.0, []) + 1.0 for _ in range(n)]
+
+
+def large_constant(n: int) -> Any:
+    """One constant of so many megabytes."""
+    import numpy as np
+
+    return tf.constant(np.zeros(n << 17)) + 1.0
+
+
+ROWS: dict[str, tuple[Callable[[int], Any], int]] = {
+    "chain": (chain, 100_000),
+    "fan": (fan, 100_000),
+    "controls": (controls, 100_000),
+    "scopes": (scopes, 10_000),
+    "scopes_of_controls": (scopes_of_controls, 10_000),
+    "conds": (conds, 1_000),
+    "loops": (loops, 100),
+    "iterations": (iterations, 1_000_000),
+    "gradient": (gradient, 10_000),
+    "fetches": (fetches, 5_000),
+    "large_constant": (large_constant, 50),
+}
+
+
+def seconds(name: str, n: int) -> tuple[float, float]:
+    """How long it takes to build a row's graph, and to run it for the first time."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        begun = time.perf_counter()
+        fetch = ROWS[name][0](n)
+        built = time.perf_counter()
+        sess.run(fetch)
+        return built - begun, time.perf_counter() - built
+
+
+def main() -> None:
+    """Prints the table."""
+    sys.setrecursionlimit(100_000)
+    for name in sys.argv[1:] or ROWS:
+        largest = ROWS[name][1]
+        cells = []
+        for n in (largest // 8, largest // 4, largest // 2, largest):
+            build, run = seconds(name, n)
+            cells.append(f"{n:>9,}: {build:6.2f} + {run:6.2f}")
+        print(f"{name:20}", *cells, flush=True)
+
+
+if __name__ == "__main__":
+    main()
