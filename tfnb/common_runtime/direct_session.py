@@ -293,10 +293,14 @@ class DirectSession(Session):
         if recorder is not None:
             hooks = recorder.hooks(hooks)
         call_frame = CallFrame(args, len(executors.fetches))
+        states: Sequence[ImmutableExecutorState] = executors.states
         if pool is None:
             run_state = RunState(call_frame, hooks, needs_wake=executors.has_async)
         else:
-            run_state = RunState(call_frame, hooks, pool=pool)
+            states = executors.pool_choice.choose()
+            needs_wake = executors.has_async or states is not executors.states
+            run_state = RunState(call_frame, hooks, needs_wake=needs_wake, pool=pool)
+            begin_ns = perf_counter_ns()
         if recorder is not None and recorder.collector is not None:
             run_state.record_outputs = recorder.collector.recorder(run_state.step_id)
         deadline = None
@@ -308,7 +312,9 @@ class DirectSession(Session):
             if timeout_ms > 0:
                 deadline = DEADLINES.set(run_state, timeout_ms)
             with np.errstate(all="ignore"):
-                self.run_step(executors, run_state)
+                self.run_step(executors, run_state, states)
+            if pool is not None:
+                executors.pool_choice.took(states, perf_counter_ns() - begin_ns)
         except errors.ResourceExhaustedError as error:
             add_allocations(error, None if recorder is None else recorder.collector)
             raise
@@ -336,8 +342,13 @@ class DirectSession(Session):
         if self._closed and not self._active:
             self._drop()
 
-    def run_step(self, executors: Executors, run_state: RunState) -> None:
-        """Runs all partitions of a signature for one step."""
+    def run_step(
+        self,
+        executors: Executors,
+        run_state: RunState,
+        states: Sequence[ImmutableExecutorState],
+    ) -> None:
+        """Runs all partitions of a signature for one step, by these tables."""
         hooks = run_state.hooks
         error: str | None = None
         if hooks.inside is not None:
@@ -346,11 +357,6 @@ class DirectSession(Session):
         try:
             if hooks.step_started is not None:
                 hooks.step_started(run_state.step_id, executors.signature_id, perf_counter_ns())
-            states: Sequence[ImmutableExecutorState] = executors.states
-            choice = None
-            if run_state.pool is not None:
-                choice, begin_ns = executors.pool_choice, perf_counter_ns()
-                states = choice.choose()
             if len(states) == 1 and states[0].schedule is not None:
                 try:
                     run_acyclic(states[0], run_state, step, 0)
@@ -366,8 +372,6 @@ class DirectSession(Session):
                 check_retvals(executors, run_state, running)
             for device in executors.devices_to_sync:
                 device.synchronize()
-            if choice is not None:
-                choice.took(states, perf_counter_ns() - begin_ns)
         except BaseException as failure:
             error = f"{type(failure).__name__}: {failure}"
             raise
