@@ -40,9 +40,6 @@ DIFFERENT: dict[str, tuple[str, ...]] = {
     # The size is refused here before it overflows, with either class.
     "fill_overflows": _MUST_FAIL,
     "tile_overflows": _MUST_FAIL,
-    # TensorFlow calls its own kernels faulty; the other divisions say what happened.
-    "TruncateDiv_by_zero": ("InvalidArgumentError",),
-    "TruncateMod_by_zero": ("InvalidArgumentError",),
     # TensorFlow runs them by accident: the mistake is said here.
     "next_iteration_without_enter": ("InvalidArgumentError",),
     "no_parallel_iterations": ("InvalidArgumentError",),

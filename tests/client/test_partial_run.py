@@ -157,6 +157,17 @@ def test_fetch_that_waits_for_an_unfed_placeholder_is_refused(sess: tf.Session) 
     assert sess.partial_run(handle, r, {a: 1.0}) == 3.0
 
 
+def test_fetch_behind_a_fed_tensor_waits_for_all_feeds_before_it(sess: tf.Session) -> None:
+    """TensorFlow looks through what was fed."""
+    (a,) = placeholders("a")
+    b = a + 1.0
+    r = b * 2.0
+    handle = sess.partial_run_setup([r], [a, b])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"can't be computed from the feeds"):
+        sess.partial_run(handle, r, {b: 5.0})
+    assert sess.partial_run(handle, r, {a: 1.0, b: 5.0}) == 10.0
+
+
 def test_handle_ends_when_everything_was_used(sess: tf.Session) -> None:
     """Then it is as unknown as one made up."""
     (a,) = placeholders("a")

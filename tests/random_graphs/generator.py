@@ -302,7 +302,12 @@ class Generator:
         if rng.random() < 0.3:
             # Not a placeholder: fed or not, as a target it runs, and fails.  Not an Enter: where
             # nothing follows it, its frame ends under TensorFlow's hands, which crashes then.
-            names = [n.name for n in self.graph.nodes if n.op not in ("Placeholder", *ENTERS)]
+            # Not an initializer, which no token orders.
+            names = [
+                n.name
+                for n in self.graph.nodes
+                if n.op not in ("Placeholder", *ENTERS) and n.name not in self.initializers
+            ]
             targets = [rng.choice(names) for _ in range(rng.randint(1, 2))]
         if self.is_odd and rng.random() < 0.15:
             # Not a handle either: TensorFlow crashes on the fetch of a queue.

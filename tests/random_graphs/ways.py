@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import tfnb.common_runtime.direct_session
+import tfnb.common_runtime.direct_session_factory
 import tfnb.ops.all_ops  # noqa: F401
 from tests.random_graphs.case import Case, Node, Step, array_of, value_of
 from tfnb.common_runtime.lowering.emit import lower

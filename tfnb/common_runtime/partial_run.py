@@ -219,14 +219,16 @@ class PartialRuns:
         run.run_state.close()
 
     def _check_computable(self, run: _PartialRun, feeds: set[str], fetches: Iterable[str]) -> None:
-        """Refuses a fetch that needs a declared feed which is still missing."""
+        """Refuses a fetch that needs a declared feed which is still missing.
+
+        As in TensorFlow, also one that is needed only for a tensor that was fed.
+        """
         graph = self._session.graph
         assert graph is not None
-        fed, missing = set(), {}
+        missing = {}
         for name, is_fed in run.fed.items():
             tensor = parse_tensor_name(name)
             if is_fed or name in feeds:
-                fed.add(tensor)
                 continue
             missing[tensor] = name
             node = graph.find_node(tensor[0])
@@ -238,8 +240,6 @@ class PartialRuns:
             stack, seen = [(node_name, index)], set()
             while stack:
                 tensor = stack.pop()
-                if tensor in fed:
-                    continue
                 if tensor in missing:
                     raise errors.invalid_argument(
                         f"Fetch {fetch} can't be computed from the feeds that have been fed so far."
