@@ -1290,3 +1290,11 @@ def _synchronous_steps(tf: Any, sess: Any) -> Any:
     sess.close()
     coordinator.join()
     return [len(seen), has_moved]
+
+
+@graph
+def _record_input(tf: Any) -> Any:
+    return [
+        _flow(tf).RecordInput("/nowhere/x*", batch_size=2, seed=3).get_yield_op(),
+        _flow(tf).RecordInput("/nowhere/x*", name="r", compression_type="GZIP").get_yield_op(),
+    ]

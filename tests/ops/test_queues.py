@@ -202,3 +202,11 @@ def test_the_number_of_elements_wanted_is_a_scalar(sess):
     n = tf.placeholder(tf.int32)
     with pytest.raises(tf.errors.InvalidArgumentError, match="n must be a scalar"):
         sess.run(queue.dequeue_many(n), {n: [1, 2]})
+
+
+def test_a_queue_may_pass_for_one_of_the_first_version(sess):
+    """FakeQueue turns the handle into a reference."""
+    queue = tf.FIFOQueue(3, tf.int32, shapes=[[]])
+    old = tf.raw_ops.FakeQueue(resource=queue.queue_ref)
+    sess.run(tf.raw_ops.QueueEnqueue(handle=old, components=[tf.constant(4)]))
+    assert sess.run(queue.dequeue()) == 4

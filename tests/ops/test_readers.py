@@ -12,6 +12,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.core import crc32c
+from tfnb.ops.data_flow_ops import RecordInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -320,3 +321,41 @@ def test_the_first_versions_of_the_ops_read_too() -> None:
         assert sess.run(reader).tolist() == [b"localhost", b"reader"]
         assert sess.run(ops.ReaderNumRecordsProduced(reader_handle=reader)) == 0
         sess.run(ops.ReaderReset(reader_handle=reader))
+
+
+def _as_records(records: list[bytes]) -> bytes:
+    """A TFRecord file's bytes."""
+    out = b""
+    for record in records:
+        head = struct.pack("<Q", len(record))
+        out += head + struct.pack("<I", crc32c.mask(crc32c.crc32c(head)))
+        out += record + struct.pack("<I", crc32c.mask(crc32c.crc32c(record)))
+    return out
+
+
+def test_record_input_gives_each_record_once_an_epoch(tmp_path: Path) -> None:
+    """In an order of the seed's; compressed or not; several batches at a time."""
+    for number in range(3):
+        records = [b"%d%d" % (number, i) for i in range(4)]
+        (tmp_path / f"r{number}").write_bytes(_as_records(records))
+        (tmp_path / f"z{number}").write_bytes(gzip.compress(_as_records(records)))
+    every = sorted(b"%d%d" % (number, i) for number in range(3) for i in range(4))
+
+    def epochs(pattern: str, **options: Any) -> list[list[bytes]]:
+        with tf.Graph().as_default(), tf.Session() as sess:
+            source = RecordInput(str(tmp_path / pattern), 6, buffer_size=5, **options)
+            op = source.get_yield_op()
+            return [[*sess.run(op).tolist(), *sess.run(op).tolist()] for _ in range(2)]
+
+    first = epochs("r*", seed=1, shift_ratio=0.5)
+    assert [sorted(epoch) for epoch in first] == [every, every]
+    assert first[0] != first[1]
+    assert epochs("r*", seed=1, shift_ratio=0.5) == first
+    assert epochs("z*", seed=1, shift_ratio=0.5, compression_type="GZIP") == first
+    with tf.Graph().as_default(), tf.Session() as sess:
+        batches = sess.run(RecordInput(str(tmp_path / "r*"), 6, batches=2).get_yield_op())
+        assert sorted(batches[0] + batches[1]) == every
+        with pytest.raises(tf.errors.NotFoundError, match="Found no files at"):
+            sess.run(RecordInput(str(tmp_path / "none*")).get_yield_op())
+        with pytest.raises(tf.errors.DataLossError):
+            sess.run(RecordInput(str(tmp_path / "z*")).get_yield_op())

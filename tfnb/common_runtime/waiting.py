@@ -234,6 +234,9 @@ def _resource_text(
     """What an op waits for at a resource, who could give it, and whether nobody can."""
     row = next((row for row in _PARTNERS if row[0] in item.op), None)
     resource = _find_resource(executor, item, args)
+    state_text = getattr(resource, "state_text", None)
+    if callable(state_text):
+        return str(state_text()), [], False
     size = getattr(resource, "size", None)
     if row is None or resource is None or not callable(size):
         return "an answer from outside", [], False
@@ -274,10 +277,12 @@ def _find_resource(executor: ExecutorState, item: NodeItem, args: Sequence[Any])
             found = manager.find(handle.container, handle.type_name, handle.name)
         elif isinstance(handle, RefCell) and getattr(handle.value, "shape", None) == (2,):
             container, name = (part.decode() for part in handle.value.tolist())
-            found = manager.find(container, "Queue", name)
+            kinds = ("Queue", "Accumulator", "Barrier")
+            each = (manager.find(container, kind, name) for kind in kinds)
+            found = next((one for one in each if one is not None), None)
         else:
             continue
-        if callable(getattr(found, "size", None)):
+        if any(callable(getattr(found, name, None)) for name in ("size", "state_text")):
             return found
     return None
 

@@ -56,6 +56,13 @@ class Barrier:
         self._is_closed = False
         self._is_cancelled = False
 
+    def state_text(self) -> str:
+        """What it holds, to whoever asks why a step stands still."""
+        return (
+            f"barrier '{self.name}' ({len(self._ready)} whole elements, {len(self._incomplete)} "
+            "incomplete ones)"
+        )
+
     def ready_size(self) -> int:
         """How many elements are whole."""
         return len(self._ready)

@@ -14,6 +14,7 @@ from tfnb.ops.accumulators import ConditionalAccumulator as ConditionalAccumulat
 from tfnb.ops.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
 from tfnb.ops.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
 from tfnb.ops.barriers import Barrier as Barrier
+from tfnb.ops.record_input import RecordInput as RecordInput
 from tfnb.ops.staging_areas import BaseStagingArea as BaseStagingArea
 from tfnb.ops.staging_areas import MapStagingArea as MapStagingArea
 from tfnb.ops.staging_areas import StagingArea as StagingArea

@@ -605,6 +605,15 @@ def queue_is_closed(ctx: OpKernelContext, handle: Any) -> Any:
     return np.bool_(_find(ctx, handle).is_closed)
 
 
+@register_op(
+    "FakeQueue", "resource: resource -> handle: Ref(string)", stateful=True, shape=pair_shape,
+    devices=("CPU",),
+)  # fmt: skip
+def fake_queue(ctx: OpKernelContext, resource: Any) -> Any:
+    """The handle of a queue as one of the first version."""
+    return as_reference(ctx, resource)
+
+
 for _op in (
     queue_enqueue_v2, queue_enqueue_many_v2, queue_dequeue_v2, queue_dequeue_many_v2,
     queue_dequeue_up_to_v2, queue_close_v2, queue_size_v2, queue_enqueue, queue_enqueue_many,

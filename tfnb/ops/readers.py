@@ -386,7 +386,7 @@ class FixedLengthRecordReader(Reader):
     def _open(self, work: bytes) -> type_of_records:
         contents = file_system.read_file(_path(work))
         if self._encoding in _WINDOW_BITS:
-            contents = _inflated(contents, self._encoding)
+            contents = inflated(contents, self._encoding)
         if self._header > len(contents):
             raise errors.out_of_range("reached end of file")
         end = len(contents) - self._footer
@@ -416,7 +416,7 @@ class TFRecordReader(Reader):
         def records() -> type_of_records:
             data = contents
             if data and self._compression in _WINDOW_BITS:
-                data = _inflated(data, self._compression)
+                data = inflated(data, self._compression)
             for offset, record in tf_records(data):
                 yield b"%s:%d" % (work, offset), record
 
@@ -453,7 +453,7 @@ def tf_records(data: bytes) -> Iterator[tuple[int, bytes]]:
         offset = end + _FOOTER.size
 
 
-def _inflated(data: bytes, compression: str) -> bytes:
+def inflated(data: bytes, compression: str) -> bytes:
     """Decompressed bytes; several streams may follow each other.
 
     Raises:

@@ -789,10 +789,10 @@ OPS: dict[str, str] = {
         "MaxPoolGradV2 MaxPoolGradWithArgmax MaxPoolV2 MaxPoolWithArgmax"
     ),
     "tfnb.ops.queue_ops": (
-        "FIFOQueueV2 PaddingFIFOQueueV2 PriorityQueueV2 QueueClose QueueCloseV2 QueueDequeue "
-        "QueueDequeueMany QueueDequeueManyV2 QueueDequeueUpTo QueueDequeueUpToV2 QueueDequeueV2 "
-        "QueueEnqueue QueueEnqueueMany QueueEnqueueManyV2 QueueEnqueueV2 QueueIsClosed "
-        "QueueIsClosedV2 QueueSize QueueSizeV2 RandomShuffleQueueV2"
+        "FIFOQueueV2 FakeQueue PaddingFIFOQueueV2 PriorityQueueV2 QueueClose QueueCloseV2 "
+        "QueueDequeue QueueDequeueMany QueueDequeueManyV2 QueueDequeueUpTo QueueDequeueUpToV2 "
+        "QueueDequeueV2 QueueEnqueue QueueEnqueueMany QueueEnqueueManyV2 QueueEnqueueV2 "
+        "QueueIsClosed QueueIsClosedV2 QueueSize QueueSizeV2 RandomShuffleQueueV2"
     ),
     "tfnb.ops.random_ops": (
         "Multinomial ParameterizedTruncatedNormal RandomGamma RandomPoisson RandomPoissonV2 "
@@ -806,6 +806,7 @@ OPS: dict[str, str] = {
         "ReaderSerializeStateV2 TFRecordReader TFRecordReaderV2 TextLineReader TextLineReaderV2 "
         "WholeFileReader WholeFileReaderV2"
     ),
+    "tfnb.ops.record_input_ops": "RecordInput",
     "tfnb.ops.reduction_ops": "All Any ArgMax ArgMin EuclideanNorm Max Mean Min Prod Sum",
     "tfnb.ops.regex_ops": "RegexFullMatch RegexReplace StaticRegexFullMatch StaticRegexReplace",
     "tfnb.ops.resource_variable_ops": (

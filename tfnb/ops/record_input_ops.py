@@ -1,0 +1,145 @@
+"""RecordInput: records of many files in a random order, without end.
+
+Each epoch takes the files in another order, fills a buffer with their records, and gives any of the
+buffer's until it is empty. TensorFlow reads in threads of its own, so that its order is another
+one each time; here it is fixed by the seed. Corresponds to ``record_yielder.cc``.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors, file_system
+from tfnb.core.op_registry import register_op
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.readers import inflated, tf_records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.core.shape_inference import InferenceContext
+
+
+class RecordYielder:
+    """Gives records; thread safe.
+
+    Args:
+      file_pattern: which files.
+      seed: of the order.
+      buffer_size: how many records are mixed.
+      shift_ratio: by which part of all files each epoch begins later.
+      compression_type: "", "ZLIB" or "GZIP".
+    """
+
+    def __init__(
+        self,
+        file_pattern: str,
+        seed: int,
+        buffer_size: int,
+        shift_ratio: float,
+        compression_type: str,
+    ) -> None:
+        self._pattern = file_pattern
+        self._seed = seed
+        self._buffer_size = max(1, buffer_size)
+        self._shift_ratio = shift_ratio
+        self._compression_type = compression_type
+        self._lock = threading.Lock()
+        self._records = self._all()  # guarded by self._lock
+
+    def take(self, count: int) -> list[bytes]:
+        """The next records.
+
+        Raises:
+          NotFoundError: there is no file, or none with a record.
+          DataLossError: a file is damaged.
+        """
+        with self._lock:
+            try:
+                return [next(self._records) for _ in range(count)]
+            except errors.OpError:
+                # An iterator that raised is over; the next attempt begins anew.
+                self._records = self._all()
+                raise
+
+    def _all(self) -> Iterator[bytes]:
+        epoch = 0
+        while True:
+            is_empty = True
+            for record in self._epoch(epoch):
+                is_empty = False
+                yield record
+            if is_empty:
+                raise errors.not_found(f"Found no records at {self._pattern}")
+            epoch += 1
+
+    def _epoch(self, epoch: int) -> Iterator[bytes]:
+        files = file_system.matching_files(self._pattern)
+        if not files:
+            raise errors.not_found(f"Found no files at {self._pattern}")
+        numbers = random.Random(self._seed + epoch)
+        numbers.shuffle(files)
+        shift = int(self._shift_ratio * len(files) * epoch) % len(files)
+        buffer: list[bytes] = []
+        for name in [*files[shift:], *files[:shift]]:
+            data = file_system.read_file(name)
+            if data and self._compression_type:
+                data = inflated(data, self._compression_type)
+            for _, record in tf_records(data):
+                if len(buffer) == self._buffer_size:
+                    yield _any_of(buffer, numbers)
+                buffer.append(record)
+        while buffer:
+            yield _any_of(buffer, numbers)
+
+
+def _any_of(buffer: list[bytes], numbers: random.Random) -> bytes:
+    """Takes a record out."""
+    place = numbers.randrange(len(buffer))
+    buffer[place], buffer[-1] = buffer[-1], buffer[place]
+    return buffer.pop()
+
+
+def _records_shape(c: InferenceContext) -> TensorShape:
+    return TensorShape(None)
+
+
+@register_op(
+    "RecordInput", "-> records: string", "file_pattern: string", "file_random_seed: int = 301",
+    "file_shuffle_shift_ratio: float = 0", "file_buffer_size: int = 10000",
+    "file_parallelism: int = 16", "batch_size: int = 32", "compression_type: string = ''",
+    stateful=True, shape=_records_shape, devices=("CPU",),
+)  # fmt: skip
+def record_input(
+    ctx: OpKernelContext,
+    *,
+    file_pattern: str,
+    file_random_seed: int,
+    file_shuffle_shift_ratio: float,
+    file_buffer_size: int,
+    batch_size: int,
+    compression_type: str,
+) -> Any:
+    """The next ``batch_size`` records of the files."""
+    yielder: RecordYielder | None = ctx.kernel_state.get("yielder")
+    if yielder is None:
+        if compression_type not in ("", "ZLIB", "GZIP"):
+            raise errors.invalid_argument(f"Unsupported compression_type: {compression_type}")
+        yielder = ctx.kernel_state["yielder"] = RecordYielder(
+            file_pattern,
+            file_random_seed,
+            file_buffer_size,
+            file_shuffle_shift_ratio,
+            compression_type,
+        )
+    found = np.empty(batch_size, dtype=object)
+    found[:] = yielder.take(batch_size)
+    return found
+
+
+record_input.not_differentiable()
