@@ -120,10 +120,11 @@ def test_removing_nodes_takes_their_edges_and_no_others() -> None:
 
 
 def test_another_tensor_takes_the_place_of_the_one_it_replaces() -> None:
-    """The edges of the other inputs stay where they are."""
+    """The edges of the other inputs stay as they are."""
     graph = small_graph("a = TestSource\nb = TestSource\nc = TestAdd(a, a)")
     graph.update_edge(node(graph, "b"), 0, node(graph, "c"), 0)
-    assert [edge.src.name for edge in node(graph, "c").in_edges] == ["b", "a"]
+    assert [edge.src.name for edge in node(graph, "c").input_edges()] == ["b", "a"]
+    assert node(graph, "c").input_node(0) is node(graph, "b")
     assert [edge.dst_input for edge in node(graph, "a").out_edges] == [1]
 
 

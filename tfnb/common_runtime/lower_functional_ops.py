@@ -333,7 +333,7 @@ def remove_identities(graph: Graph, *, only_inlined: bool) -> list[str]:
 
 def remove_identity(graph: Graph, node: Node) -> bool:
     """Takes an Identity out, unless it means more than its input; says whether it did."""
-    if len(node.in_edges) != 1 or node.in_edges[0].is_control:
+    if len(node.in_edges) != 1 or not node.data_in_edges:
         return False
     if not any(edge.dst.is_op for edge in node.out_edges):
         return False

@@ -291,24 +291,14 @@ class Graph:
         self.remove_nodes([node])
 
     def remove_nodes(self, nodes: Iterable[Node]) -> None:
-        """Removes nodes and every edge at them; each consumer is looked through once."""
-        gone = dict.fromkeys(nodes)
-        consumers: dict[Node, None] = {}
-        for node in gone:
+        """Removes nodes and every edge at them."""
+        for node in nodes:
             assert node.is_op, "_SOURCE and _SINK stay"
-            for edge in node.in_edges:
-                edge.src.out_edges.pop(edge, None)  # an empty one is of a node that went before
-                self._edges[edge.id] = None
-            for edge in node.out_edges:
-                consumers[edge.dst] = None
-                self._edges[edge.id] = None
-            node.in_edges = []
-            node.out_edges = {}
+            for edge in [*node.in_edges, *node.out_edges]:
+                if self._edges[edge.id] is not None:  # a loop of one node is in both
+                    self.remove_edge(edge)
             self.nodes[node.id] = None
             del self._by_name[node.name]
-        for consumer in consumers:
-            if consumer not in gone:
-                consumer.in_edges = [edge for edge in consumer.in_edges if edge.src not in gone]
 
     def new_name(self, prefix: str) -> str:
         """A name that no node of this graph has: ``prefix/_k`` with a counter of the graph."""
@@ -326,7 +316,9 @@ class Graph:
         edge = Edge(len(edges), src, src_output, dst, dst_input)
         edges.append(edge)
         src.out_edges[edge] = None
-        dst.in_edges.append(edge)
+        dst.in_edges[edge] = None
+        if dst_input >= 0:
+            dst.data_in_edges[dst_input] = edge
         return edge
 
     def add_control_edge(
@@ -343,20 +335,15 @@ class Graph:
     def remove_edge(self, edge: Edge) -> None:
         """Removes an edge."""
         del edge.src.out_edges[edge]
-        _take_out(edge.dst.in_edges, edge)
+        del edge.dst.in_edges[edge]
+        if edge.dst.data_in_edges.get(edge.dst_input) is edge:
+            del edge.dst.data_in_edges[edge.dst_input]
         self._edges[edge.id] = None
 
     def update_edge(self, src: Node, src_output: int, dst: Node, dst_input: int) -> Edge:
         """Connects ``dst``'s input to another tensor and gives the new edge."""
-        old, edges = dst.input_edge(dst_input), self._edges
-        new = Edge(len(edges), src, src_output, dst, dst_input)
-        edges.append(new)
-        edges[old.id] = None
-        del old.src.out_edges[old]
-        src.out_edges[new] = None
-        # In the old one's place, so that a node of very many inputs is not searched through.
-        dst.in_edges[_position(dst.in_edges, old)] = new
-        return new
+        self.remove_edge(dst.input_edge(dst_input))
+        return self.add_edge(src, src_output, dst, dst_input)
 
     # -- whole graph -------------------------------------------------------------------------------
 
@@ -396,32 +383,14 @@ class Graph:
 
     def truncate(self, num_node_ids: int, num_edge_ids: int) -> None:
         """Takes back every node and edge that was added since there were so many ids."""
-        touched: dict[Node, None] = {}
         for edge in self._edges[num_edge_ids:]:
             if edge is not None:
-                touched[edge.src] = touched[edge.dst] = None
-        for node in touched:
-            node.in_edges = [edge for edge in node.in_edges if edge.id < num_edge_ids]
-            for edge in [edge for edge in node.out_edges if edge.id >= num_edge_ids]:
-                del node.out_edges[edge]
+                self.remove_edge(edge)
         for added in self.nodes[num_node_ids:]:
             if added is not None:
                 self._by_name.pop(added.name, None)
         del self.nodes[num_node_ids:]
         del self._edges[num_edge_ids:]
-
-
-def _position(edges: list[Edge], edge: Edge) -> int:
-    """Where an edge stands among its node's in-edges: a data edge mostly at its input's number."""
-    number = edge.dst_input
-    # For a control edge the number is -1, the last place.
-    if number < len(edges) and edges[number] is edge:
-        return number
-    return edges.index(edge)
-
-
-def _take_out(edges: list[Edge], edge: Edge) -> None:
-    del edges[_position(edges, edge)]
 
 
 def with_default_attrs(op_def: OpDef, attrs: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -62,9 +62,10 @@ class Node:
       output_types: dtype of each output.
       requested_device: what the user asked for; may be partial or empty.
       assigned_device: full name of the device, "" before placement.
-      in_edges: data and control edges into this node.
-      out_edges: data and control edges out of this node; keys, so that one of very many is taken
-        out at once.
+      in_edges: data and control edges into this node; keys, so that one of very many is taken out
+        at once.
+      data_in_edges: the data edges among them, by input number.
+      out_edges: data and control edges out of this node; keys likewise.
       kind: flags that depend on the op's name only, shared by all nodes of that op.
       original_names: the nodes this one was made from, where a rewrite made it.
     """
@@ -72,6 +73,7 @@ class Node:
     __slots__ = (
         "assigned_device",
         "attrs",
+        "data_in_edges",
         "id",
         "in_edges",
         "input_types",
@@ -107,7 +109,8 @@ class Node:
         self.output_types = output_types
         self.requested_device = requested_device
         self.assigned_device = ""
-        self.in_edges: list[Edge] = []
+        self.in_edges: dict[Edge, None] = {}
+        self.data_in_edges: dict[int, Edge] = {}
         self.out_edges: dict[Edge, None] = {}
         self.original_names: tuple[str, ...] = ()
 
@@ -144,13 +147,9 @@ class Node:
         Raises:
           InvalidArgumentError: nothing is connected there.
         """
-        in_edges = self.in_edges
-        if 0 <= index < len(in_edges) and in_edges[index].dst_input == index:
-            return in_edges[index]
-        if index >= 0:
-            for edge in in_edges:
-                if edge.dst_input == index:
-                    return edge
+        edge = self.data_in_edges.get(index)
+        if edge is not None:
+            return edge
         raise errors.invalid_argument(f"Could not find input edge {index} for {self.name}")
 
     def input_edges(self) -> list[Edge]:
