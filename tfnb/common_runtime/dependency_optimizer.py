@@ -14,11 +14,11 @@ from tfnb.common_runtime.static_shapes import control_inputs_of
 if TYPE_CHECKING:
     from tfnb.common_runtime.graph_rewriter import GraphRewriter
     from tfnb.common_runtime.optimization_registry import OptimizationPassOptions
-    from tfnb.graph.graph import Node
+    from tfnb.graph.graph import Edge, Node
 
 # They compute nothing that anybody could miss, and cannot fail.
 _ORDER_ONLY = frozenset(["Identity", "Shape", "Size", "Rank", "StopGradient", "Snapshot"])
-# How many nodes are looked at to find out whether one control edge says anything.
+# How many nodes are looked at to find out which of a node's control edges say anything.
 _MAX_LOOK_BACK = 200
 
 
@@ -34,16 +34,15 @@ def clean_dependencies(rewriter: GraphRewriter, options: OptimizationPassOptions
 
 def _drop_edges_from_constants(rewriter: GraphRewriter) -> list[str]:
     """A constant that waits for nothing is there from the start."""
-    actions = []
-    for node in list(rewriter.graph.op_nodes()):
-        if node.op not in ("Const", "NoOp") or control_inputs_of(node):
-            continue
-        for edge in list(node.out_edges):
-            if edge.is_control and edge.dst.is_op and _waits_plainly(edge.dst):
-                rewriter.graph.remove_edge(edge)
-                rewriter.changes += 1
-                actions.append(f"'{edge.dst.name}' need not wait for '{node.name}' ({node.op})")
-    return actions
+    idle = [
+        edge
+        for node in rewriter.graph.op_nodes()
+        if node.op in ("Const", "NoOp") and not control_inputs_of(node)
+        for edge in node.out_edges
+        if edge.is_control and edge.dst.is_op and _waits_plainly(edge.dst)
+    ]
+    rewriter.remove_edges(idle)
+    return [f"'{e.dst.name}' need not wait for '{e.src.name}' ({e.src.op})" for e in idle]
 
 
 def _waits_plainly(node: Node) -> bool:
@@ -100,47 +99,45 @@ def _bypass_no_ops(rewriter: GraphRewriter) -> list[str]:
 
 def _drop_implied_edges(rewriter: GraphRewriter) -> list[str]:
     """A control edge beside a longer way from the same node says nothing."""
-    actions = []
-    for node in list(rewriter.graph.op_nodes()):
-        if not _waits_plainly(node) or _is_border(node):
-            continue
-        controls = [edge for edge in node.in_edges if edge.is_control and edge.src.is_op]
-        if not controls or len(node.in_edges) == 1:
-            continue
-        for edge in controls:
-            if _is_implied(node, edge.src):
-                rewriter.graph.remove_edge(edge)
-                rewriter.changes += 1
-                actions.append(f"'{node.name}' waits for '{edge.src.name}' anyway")
-    return actions
+    implied = [edge for node in rewriter.graph.op_nodes() for edge in _implied_edges(node)]
+    # Together they may go: the longest way between two nodes has no edge that is implied.
+    rewriter.remove_edges(implied)
+    return [f"'{edge.dst.name}' waits for '{edge.src.name}' anyway" for edge in implied]
 
 
-def _is_implied(node: Node, wanted: Node) -> bool:
-    """Whether a node comes after another, and is dead with it, without an edge between the two."""
-    direct = 0
-    waiting: list[Node] = []
+def _implied_edges(node: Node) -> list[Edge]:
+    """The control edges into a node from others that it comes after, and is dead with, anyway."""
+    if len(node.in_edges) < 2 or not _waits_plainly(node) or _is_border(node):
+        return []
+    given = {edge.src for edge in node.in_edges if not edge.is_control}
+    implied = []
+    needed: dict[Node, Edge] = {}
     for edge in node.in_edges:
-        if edge.src is not wanted:
-            waiting.append(edge.src)
-        elif edge.is_control:
-            direct += 1
-        else:
-            return True
-    if direct > 1:
-        return True
-    seen: set[Node] = set(waiting)
-    while waiting and len(seen) < _MAX_LOOK_BACK:
+        if edge.is_control and edge.src.is_op:
+            if edge.src in given:
+                implied.append(edge)
+            else:
+                given.add(edge.src)
+                needed[edge.src] = edge
+    if not needed:
+        return implied
+    waiting = [edge.src for edge in node.in_edges]
+    seen = set(waiting)
+    limit = max(_MAX_LOOK_BACK, 2 * len(waiting))
+    while waiting and needed and limit:
+        limit -= 1
         one = waiting.pop()
         # What is behind a Merge need not have run; what is behind a border ran in another frame.
         if not one.is_op or one.is_merge or one.is_control_trigger or _is_border(one):
             continue
         for edge in one.in_edges:
-            if edge.src is wanted:
-                return True
+            longer = needed.pop(edge.src, None)
+            if longer is not None:
+                implied.append(longer)
             if edge.src not in seen:
                 seen.add(edge.src)
                 waiting.append(edge.src)
-    return False
+    return implied
 
 
 def _is_border(node: Node) -> bool:

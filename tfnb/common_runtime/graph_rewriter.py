@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tfnb.core.dtypes import DType
-    from tfnb.graph.graph import Graph, Node
+    from tfnb.graph.graph import Edge, Graph, Node
 
     type_of_tensor = tuple[Node, int]
 
@@ -268,6 +268,11 @@ class GraphRewriter:
             self.graph.add_control_edge(src, consumer)
         self.graph.remove_node(node)
         return True
+
+    def remove_edges(self, edges: Sequence[Edge]) -> None:
+        """Removes control edges that say nothing."""
+        self.changes += len(edges)
+        self.graph.remove_edges(edges)
 
     def remove_unneeded(self) -> list[Node]:
         """Removes nodes that nobody needs since others no longer ask for them."""

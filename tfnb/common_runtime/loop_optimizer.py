@@ -29,9 +29,8 @@ def remove_dead_branches(rewriter: GraphRewriter, options: OptimizationPassOptio
         return []
     dead, live = fate
     actions = [_take_merge_out(rewriter, merge, edge) for merge, edge in live.items()]
-    for node in dead:
-        rewriter.graph.remove_node(node)
-        actions.append(f"'{node.name}' ({node.op}) never runs")
+    rewriter.graph.remove_nodes(dead)
+    actions += [f"'{node.name}' ({node.op}) never runs" for node in dead]
     actions += [_take_switch_out(rewriter, switch) for switch in switches]
     return actions
 

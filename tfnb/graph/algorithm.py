@@ -105,6 +105,5 @@ def prune_for_reverse_reachability(graph: Graph, targets: Iterable[Node]) -> boo
     """Removes nodes that no target waits for; says whether there were any."""
     needed = nodes_before(targets)
     unneeded = [node for node in graph.op_nodes() if node not in needed]
-    for node in unneeded:
-        graph.remove_node(node)
+    graph.remove_nodes(unneeded)
     return bool(unneeded)

@@ -340,6 +340,15 @@ class Graph:
             del edge.dst.data_in_edges[edge.dst_input]
         self._edges[edge.id] = None
 
+    def remove_edges(self, edges: Iterable[Edge]) -> None:
+        """Removes edges; each consumer is looked through once."""
+        gone = dict.fromkeys(edges)
+        for edge in gone:
+            del edge.src.out_edges[edge]
+            self._edges[edge.id] = None
+        for consumer in dict.fromkeys(edge.dst for edge in gone):
+            consumer.in_edges = [edge for edge in consumer.in_edges if edge not in gone]
+
     def update_edge(self, src: Node, src_output: int, dst: Node, dst_input: int) -> Edge:
         """Connects ``dst``'s input to another tensor and gives the new edge."""
         self.remove_edge(dst.input_edge(dst_input))
