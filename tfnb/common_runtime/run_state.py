@@ -155,13 +155,19 @@ class RunState:
             child.end(error)
 
     def abort(self, error: BaseException) -> None:
-        """Lets everybody who waits inside the step know that it is over."""
-        if self.stop is None:
-            self.stop = error
-        if self._rendezvous is not None:
-            self._rendezvous.start_abort(error)
-        if self._cancellation_manager is not None:
-            self._cancellation_manager.start_cancel()
+        """Lets everybody who waits inside the step know that it is over.
+
+        Those who wait hear of it first and may say so in words of their own; what runs without
+        waiting ends with ``error``.
+        """
+        try:
+            if self._rendezvous is not None:
+                self._rendezvous.start_abort(error)
+            if self._cancellation_manager is not None:
+                self._cancellation_manager.start_cancel()
+        finally:
+            if self.stop is None:
+                self.stop = error
         for child in list(self.children):
             child.abort(error)
             child.wake.set()
