@@ -130,11 +130,11 @@ def test_a_step_that_stands_still_says_what_it_waits_for() -> None:
     """The accumulator or barrier and what it holds."""
     with tf.Graph().as_default(), tf.Session() as session:
         soon = tf.RunOptions(timeout_in_ms=20)
-        acc = tf.ConditionalAccumulator(tf.float32, [2], shared_name="acc")
+        acc = tf.ConditionalAccumulator(tf.float32, [2], name="a", shared_name="acc")
         barrier = Barrier((tf.int32, tf.int32), shapes=((), ()), shared_name="b")
         session.run(acc.apply_grad([1.0, 2.0]))
         session.run(barrier.insert_many(0, ["a", "b"], [1, 2]))
-        with pytest.raises(tf.errors.DeadlineExceededError, match=r"'acc' \(1 gradients inside"):
+        with pytest.raises(tf.errors.DeadlineExceededError, match=r"'a' \(1 gradients inside"):
             session.run(acc.take_grad(2), options=soon)
         with pytest.raises(tf.errors.DeadlineExceededError, match="0 whole elements, 2 incompl"):
             session.run(barrier.take_many(1), options=soon)

@@ -1,6 +1,7 @@
 """Queues and input pipelines are built, and answer, as TensorFlow's.
 
-The programs stand in pipeline_scenarios.py, TensorFlow's answers in golden/pipelines.json.
+The programs stand in pipeline_scenarios.py and data_flow_scenarios.py, TensorFlow's answers in
+golden/pipelines.json.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import tfnb as tf
+from tests.ops import data_flow_scenarios  # noqa: F401  # adds programs
 from tests.ops.pipeline_scenarios import GRAPHS, RUNS, answer_of_graph, answer_of_run
 
 _GOLDEN = Path(__file__).parents[1] / "golden" / "pipelines.json"

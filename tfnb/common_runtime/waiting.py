@@ -235,10 +235,10 @@ def _resource_text(
     row = next((row for row in _PARTNERS if row[0] in item.op), None)
     resource = _find_resource(executor, item, args)
     state_text = getattr(resource, "state_text", None)
-    if callable(state_text):
-        return str(state_text()), [], False
+    if row is None and callable(state_text):
+        return str(state_text(resource.name)), [], False
     size = getattr(resource, "size", None)
-    if row is None or resource is None or not callable(size):
+    if row is None or resource is None or not (callable(size) or callable(state_text)):
         return "an answer from outside", [], False
     _, wanted, partner_ops, does = row
     state = "closed, " if getattr(resource, "is_closed", False) else ""
@@ -249,7 +249,11 @@ def _resource_text(
     handles = {} if node is None else _handles(node)
     # The user knows the queue by the name of its op.
     name = next(iter(handles.values()), getattr(resource, "name", ""))
-    text = f"{wanted} of queue '{name}' ({state}{size()} elements inside{keeps})"
+    text = f"{wanted} of "
+    if callable(state_text):
+        text += state_text(name)
+    elif callable(size):
+        text += f"queue '{name}' ({state}{size()} elements inside{keeps})"
     partners = _partners(graph, node, handles, partner_ops) if graph and node and handles else None
     if partners is None:
         return text, [], False

@@ -58,9 +58,9 @@ class Accumulator:
         """The answer to whoever takes."""
         raise NotImplementedError
 
-    def state_text(self) -> str:
+    def state_text(self, name: str) -> str:
         """What it holds, to whoever asks why a step stands still."""
-        return f"accumulator '{self.name}' ({self._count} gradients inside, step {self._step})"
+        return f"accumulator '{name}' ({self._count} gradients inside, step {self._step})"
 
     def num_accumulated(self) -> int:
         """How many gradients are inside."""

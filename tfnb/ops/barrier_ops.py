@@ -56,10 +56,10 @@ class Barrier:
         self._is_closed = False
         self._is_cancelled = False
 
-    def state_text(self) -> str:
+    def state_text(self, name: str) -> str:
         """What it holds, to whoever asks why a step stands still."""
         return (
-            f"barrier '{self.name}' ({len(self._ready)} whole elements, {len(self._incomplete)} "
+            f"barrier '{name}' ({len(self._ready)} whole elements, {len(self._incomplete)} "
             "incomplete ones)"
         )
 

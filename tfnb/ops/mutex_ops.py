@@ -31,9 +31,9 @@ class Mutex:
         self._attempts = Attempts()
         self._holder: MutexLock | None = None  # guarded by self._attempts.lock
 
-    def state_text(self) -> str:
+    def state_text(self, name: str) -> str:
         """Who holds it, to whoever asks why a step stands still."""
-        return f"mutex '{self.name}' ({'free' if self._holder is None else 'held'})"
+        return f"mutex '{name}' ({'free' if self._holder is None else 'held'})"
 
     def acquire(self, ctx: OpKernelContext, done: type_of_done) -> None:
         """Gives ``done`` a lock as soon as nobody else has one."""
