@@ -1,6 +1,7 @@
 """Ways to make a graph that no front end makes.
 
-Not among them: ``parallel_iterations`` below 1, which is the end of TensorFlow's process.
+Not among them: ``parallel_iterations`` below 1, which is the end of TensorFlow's process, and a
+NextIteration outside of a loop, which it runs by accident and tfnb refuses.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ def mutate(nodes: list[Node], rng: random.Random) -> list[str]:
         _leave_without_exit,
         _rename_frame,
         _exit_alone,
-        _next_iteration_alone,
         _forget_back_edge,
         _skip_loop_cond,
         _untie_constant,
@@ -68,15 +68,6 @@ def _exit_alone(nodes: list[Node], rng: random.Random) -> bool:
     if not passing:
         return False
     rng.choice(passing).op = "Exit"
-    return True
-
-
-def _next_iteration_alone(nodes: list[Node], rng: random.Random) -> bool:
-    """A NextIteration outside of every loop, or in the middle of one."""
-    passing = [n for n in _of(nodes, "Identity", "Neg") if "T" in n.attrs]
-    if not passing:
-        return False
-    rng.choice(passing).op = "NextIteration"
     return True
 
 
