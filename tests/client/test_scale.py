@@ -1,0 +1,157 @@
+"""Graphs far larger than Python's recursion limit are built, imported, differentiated and run."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tracemalloc
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.slow
+DEEP = 5 * sys.getrecursionlimit()
+
+
+@pytest.fixture
+def sess() -> Iterator[tf.Session]:
+    """A session on a graph of the test's own, as the default one."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        yield sess
+
+
+def test_a_long_chain_is_built_and_run(sess: tf.Session) -> None:
+    """One node after the other, fed so that nothing is folded."""
+    y = x = tf.placeholder(tf.float32, [])
+    for _ in range(DEEP):
+        y = y + 1.0
+    assert sess.run(y, {x: 1.0}) == DEEP + 1
+
+
+def test_a_long_chain_is_imported_and_run(sess: tf.Session) -> None:
+    """From a message, backwards in its order of nodes."""
+    graph_def = tf.GraphDef()
+    for i in reversed(range(1, DEEP)):
+        node = graph_def.node.add(name=f"n{i}", op="Neg", input=[f"n{i - 1}"])
+        node.attr["T"].type = tf.float32.as_datatype_enum
+    first = graph_def.node.add(name="n0", op="Placeholder")
+    first.attr["dtype"].type = tf.float32.as_datatype_enum
+    tf.import_graph_def(graph_def, name="")
+    assert sess.run(f"n{DEEP - 1}:0", {"n0:0": 1.0}) == (1 if DEEP % 2 else -1)
+
+
+def test_a_long_chain_has_a_gradient(sess: tf.Session) -> None:
+    """By the chain rule, as often as there are nodes."""
+    y = x = tf.placeholder(tf.float64, [])
+    for _ in range(DEEP // 2):
+        y = y * 0.999
+    (gradient,) = tf.gradients(y, x)
+    assert sess.run(gradient, {x: 1.0}) == pytest.approx(0.999 ** (DEEP // 2))
+
+
+def test_one_node_feeds_very_many_and_very_many_feed_one(sess: tf.Session) -> None:
+    """Each of them counts."""
+    x = tf.placeholder(tf.float32, [])
+    y = tf.add_n([tf.identity(x) for _ in range(DEEP)])
+    assert sess.run(y, {x: 1.0}) == DEEP
+
+
+def test_control_dependencies_make_a_long_chain(sess: tf.Session) -> None:
+    """The last waits for all."""
+    variable = tf.Variable(0.0)
+    sess.run(variable.initializer)
+    op = tf.no_op()
+    for _ in range(DEEP):
+        with tf.control_dependencies([op]):
+            op = tf.no_op()
+    with tf.control_dependencies([op]):
+        assert sess.run(variable.assign_add(1.0)) == 1
+
+
+def test_scopes_lie_deep_inside_each_other(sess: tf.Session) -> None:
+    """Of names and of control dependencies."""
+    ops = [tf.no_op() for _ in range(1500)]
+    with contextlib.ExitStack() as stack:
+        for op in ops:
+            stack.enter_context(tf.name_scope("s"))
+            stack.enter_context(tf.control_dependencies([op]))
+        y = tf.constant(1.0, name="inner")
+    assert y.op.name == "s/" * 1500 + "inner"
+    assert len(y.op.control_inputs) == 1500
+    assert sess.run(y) == 1
+
+
+@pytest.fixture
+def deep_python() -> Iterator[None]:
+    """Room for functions of the test's own that call each other."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(100_000)
+    yield
+    sys.setrecursionlimit(before)
+
+
+@pytest.mark.usefixtures("deep_python")
+def test_branches_lie_deep_inside_each_other(sess: tf.Session) -> None:
+    """The innermost is taken, or none of them."""
+    pred, x = tf.placeholder(tf.bool, []), tf.constant(1.0)
+
+    def nest(depth: int) -> tf.Tensor:
+        return tf.cond(pred, lambda: nest(depth - 1), lambda: x) if depth else x + 1.0
+
+    y = nest(150)
+    assert sess.run(y, {pred: True}) == 2
+    assert sess.run(y, {pred: False}) == 1
+
+
+@pytest.mark.usefixtures("deep_python")
+def test_loops_lie_deep_inside_each_other(sess: tf.Session) -> None:
+    """Each of one iteration."""
+
+    def nest(depth: int, v: tf.Tensor) -> tf.Tensor:
+        if not depth:
+            return v + 1.0
+        return tf.while_loop(lambda i, v: i < 1, lambda i, v: (i + 1, nest(depth - 1, v)), [0, v])[
+            1
+        ]
+
+    assert sess.run(nest(60, tf.constant(0.0))) == 1
+
+
+def test_a_loop_of_many_iterations_needs_no_more_memory(sess: tf.Session) -> None:
+    """Twenty thousand need as much as a hundred."""
+    limit = tf.placeholder(tf.int32, [])
+    end = tf.while_loop(
+        lambda i, a: i < limit, lambda i, a: (i + 1, a + 1.0), [0, tf.zeros([1000])]
+    )
+    sess.run(end, {limit: 100})
+    tracemalloc.start()
+    try:
+        assert sess.run(end, {limit: 20_000})[0] == 20_000
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2_000_000
+
+
+def test_very_many_feeds_and_fetches(sess: tf.Session) -> None:
+    """Each comes back in its place."""
+    feeds = [tf.placeholder(tf.float32, []) for _ in range(2000)]
+    fetches = [x + 1.0 for x in feeds]
+    values = {x: float(i) for i, x in enumerate(feeds)}
+    for _ in range(3):
+        assert sess.run(fetches, values) == [i + 1.0 for i in range(2000)]
+
+
+def test_a_large_constant_and_a_long_name(sess: tf.Session) -> None:
+    """Fifty megabytes, and a hundred thousand letters."""
+    value = np.arange(50 << 17, dtype=np.float64)
+    y = tf.identity(tf.constant(value), name="n" * 100_000)
+    found = sess.run(y)
+    assert found[-1] == value[-1]
+    assert found.shape == value.shape
