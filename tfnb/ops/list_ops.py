@@ -246,7 +246,7 @@ def _item_shape(c: InferenceContext) -> TensorShape:
     return _merge_static(_element_shape(c), _static_shape_input(c, 2))
 
 
-def _filled(one: TensorList, element: Any, shape: TensorShape, what: str) -> Any:
+def _filled(xp: Any, one: TensorList, element: Any, shape: TensorShape, what: str) -> Any:
     """An element, or zeros for one that was never set."""
     if element is not None:
         return element
@@ -256,7 +256,7 @@ def _filled(one: TensorList, element: Any, shape: TensorShape, what: str) -> Any
             shape = merged_shapes(shape, TensorShape(other.shape))
     if not shape.is_fully_defined():
         raise errors.invalid_argument(what.format(partial_text(shape)))
-    return element_zeros(shape.as_list(), one.dtype)
+    return element_zeros(xp, shape.as_list(), one.dtype)
 
 
 @register_op(
@@ -279,6 +279,7 @@ def tensor_list_get_item(
             f"Trying to access element {position} in a list with {len(one.elements)} elements."
         )
     return _filled(
+        xp,
         one,
         one.elements[position],
         _shape_from(element_shape),
@@ -455,6 +456,7 @@ def tensor_list_pop_back(
     if not one.elements:
         raise errors.invalid_argument("Trying to pop from an empty list.")
     last = _filled(
+        xp,
         one,
         one.elements[-1],
         _shape_from(element_shape),
@@ -529,12 +531,12 @@ def _stacked(xp: Any, one: TensorList, chosen: Any, shape: TensorShape, what: st
         raise errors.invalid_argument(what.format(partial_text(shape)))
     sizes: Any = shape.as_list()
     if not chosen:
-        return element_zeros([0, *sizes], one.dtype)
+        return element_zeros(xp, [0, *sizes], one.dtype)
     zeros = None
     parts = []
     for element in chosen:
         if element is None:
-            zeros = element_zeros(sizes, one.dtype) if zeros is None else zeros
+            zeros = element_zeros(xp, sizes, one.dtype) if zeros is None else zeros
             element = zeros
         parts.append(element)
     if one.dtype is dtypes.string:
@@ -791,11 +793,11 @@ def _joined(xp: Any, one: TensorList, given: TensorShape, leading: list[int]) ->
                         f"only {len(leading)} elements."
                     )
                 size = leading[index]
-            element = element_zeros([size, *rest.as_list()], one.dtype)
+            element = element_zeros(xp, [size, *rest.as_list()], one.dtype)
         parts.append(element)
     lengths = np.array([part.shape[0] for part in parts], np.int64)
     if not parts:
-        return element_zeros([0, *rest.as_list()], one.dtype), lengths
+        return element_zeros(xp, [0, *rest.as_list()], one.dtype), lengths
     return xp.concatenate(parts), lengths
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.array_module import module_of
 from tfnb.core.node_text import shape_text as static_shape_text
 from tfnb.core.node_text import type_word
 from tfnb.core.shape_inference import merge_shapes
@@ -98,7 +99,7 @@ class TensorList:
         return self.with_elements(
             tuple(
                 [
-                    None if one is None else element_zeros(one.shape, self.dtype)
+                    None if one is None else element_zeros(module_of(one), one.shape, self.dtype)
                     for one in self.elements
                 ]
             )
@@ -124,13 +125,13 @@ class TensorList:
         )
 
 
-def element_zeros(shape: Any, dtype: DType) -> Any:
+def element_zeros(xp: Any, shape: Any, dtype: DType) -> Any:
     """Zeros, or empty strings, in the place of an element that was never set."""
     if dtype is dtypes.string:
         out = np.empty(shape, object)
         out[...] = b""
         return out
-    return np.zeros(shape, dtype.numpy_dtype)
+    return xp.zeros(shape, dtype.numpy_dtype)
 
 
 def merged_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
