@@ -47,6 +47,7 @@ class RecordingCupy(types.ModuleType):
         self.local = threading.local()
         self.failure: Exception | None = None  # what the next wait for an event raises
         self.num_pinned = 0
+        self.streams: weakref.WeakSet[Any] = weakref.WeakSet()
         module = self
 
         class ndarray(Array):
@@ -398,10 +399,19 @@ class _Device:
         self._left: list[Any] = []
 
     def __enter__(self) -> None:
-        if not 0 <= self.id < self.cupy.num_gpus:
-            raise CUDARuntimeError("cudaErrorInvalidDevice: invalid device ordinal")
+        self._check()
         self._left.append(self.cupy.pushed("devices", 0, self.id))
         self._left[-1].__enter__()
+
+    def synchronize(self) -> None:
+        """Does what is queued in all streams of the device."""
+        for stream in list(self.cupy.streams):
+            if stream.device == self.id:
+                stream.drain()
+
+    def _check(self) -> None:
+        if not 0 <= self.id < self.cupy.num_gpus:
+            raise CUDARuntimeError("cudaErrorInvalidDevice: invalid device ordinal")
 
     def __exit__(self, *error: object) -> None:
         self._left.pop().__exit__(None, None, None)
@@ -419,6 +429,7 @@ class _Stream:
         self.pending: deque[Callable[[], object]] = deque()
         self.name = f"stream {self.number} of {self.device}"
         self._entered = threading.local()
+        self.cupy.streams.add(self)
 
     def __enter__(self) -> None:
         assert self.cupy.device == self.device, "a stream is used on its own device"

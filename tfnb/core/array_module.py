@@ -119,8 +119,12 @@ def module_of(value: object) -> Any:  # the module NumPy or CuPy; CuPy has no ty
 
 
 def to_host(value: Any) -> Any:
-    """Return a value with its array, if it is one, in host memory; waits for the copy."""
-    return value.get() if is_device_array(value) else value
+    """Return a value with its array, if it is one, in host memory; waits for the whole GPU."""
+    if not is_device_array(value):
+        return value
+    # Whatever stream computes it.
+    value.device.synchronize()
+    return value.get()
 
 
 def to_device(value: Any, device: int | IndexedDevice) -> Any:

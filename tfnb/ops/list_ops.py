@@ -20,6 +20,7 @@ from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.tensor_list import (
     Stack,
     TensorList,
+    element_here,
     element_zeros,
     merged_shapes,
     partial_text,
@@ -249,7 +250,7 @@ def _item_shape(c: InferenceContext) -> TensorShape:
 def _filled(xp: Any, one: TensorList, element: Any, shape: TensorShape, what: str) -> Any:
     """An element, or zeros for one that was never set."""
     if element is not None:
-        return element
+        return element_here(xp, element)
     shape = merged_shapes(one.element_shape, shape)
     for other in one.elements:
         if other is not None:
@@ -538,7 +539,7 @@ def _stacked(xp: Any, one: TensorList, chosen: Any, shape: TensorShape, what: st
         if element is None:
             zeros = element_zeros(xp, sizes, one.dtype) if zeros is None else zeros
             element = zeros
-        parts.append(element)
+        parts.append(element_here(xp, element))
     if one.dtype is dtypes.string:
         out = np.empty([len(parts), *sizes], object)
         for i, part in enumerate(parts):
@@ -794,7 +795,7 @@ def _joined(xp: Any, one: TensorList, given: TensorShape, leading: list[int]) ->
                     )
                 size = leading[index]
             element = element_zeros(xp, [size, *rest.as_list()], one.dtype)
-        parts.append(element)
+        parts.append(element_here(xp, element))
     lengths = np.array([part.shape[0] for part in parts], np.int64)
     if not parts:
         return element_zeros(xp, [0, *rest.as_list()], one.dtype), lengths

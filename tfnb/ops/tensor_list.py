@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from tfnb.core import dtypes, errors
-from tfnb.core.array_module import module_of
+from tfnb.core.array_module import module_of, to_host
 from tfnb.core.node_text import shape_text as static_shape_text
 from tfnb.core.node_text import type_word
 from tfnb.core.shape_inference import merge_shapes
@@ -123,6 +123,14 @@ class TensorList:
             shape,
             tuple([b if a is None else a if b is None else a + b for a, b in pairs]),
         )
+
+
+def element_here(xp: Any, element: Any) -> Any:
+    """An element in the memory where a kernel computes; a list may have come from elsewhere."""
+    if xp is np:
+        return to_host(element)
+    holds_objects = not hasattr(element, "dtype") or element.dtype.hasobject
+    return element if holds_objects else xp.asarray(element)
 
 
 def element_zeros(xp: Any, shape: Any, dtype: DType) -> Any:
