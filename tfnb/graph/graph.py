@@ -341,13 +341,9 @@ class Graph:
         self._edges[edge.id] = None
 
     def remove_edges(self, edges: Iterable[Edge]) -> None:
-        """Removes edges; each consumer is looked through once."""
-        gone = dict.fromkeys(edges)
-        for edge in gone:
-            del edge.src.out_edges[edge]
-            self._edges[edge.id] = None
-        for consumer in dict.fromkeys(edge.dst for edge in gone):
-            consumer.in_edges = [edge for edge in consumer.in_edges if edge not in gone]
+        """Removes edges, each once."""
+        for edge in dict.fromkeys(edges):
+            self.remove_edge(edge)
 
     def update_edge(self, src: Node, src_output: int, dst: Node, dst_input: int) -> Edge:
         """Connects ``dst``'s input to another tensor and gives the new edge."""
