@@ -225,31 +225,35 @@ class PartialRuns:
         """
         graph = self._session.graph
         assert graph is not None
-        missing = {}
+        fed, missing = set(), {}
         for name, is_fed in run.fed.items():
             tensor = parse_tensor_name(name)
-            if is_fed or name in feeds:
-                continue
-            missing[tensor] = name
             node = graph.find_node(tensor[0])
+            tensors = [tensor]
             if node is not None and node.kind.is_placeholder:
-                # Fed, the feed stands for the whole placeholder, also where one only waits for it.
-                missing[tensor[0], CONTROL_SLOT] = name
+                # The feed stands for the whole placeholder, also where one only waits for it.
+                tensors.append((tensor[0], CONTROL_SLOT))
+            if is_fed or name in feeds:
+                fed.update(tensors)
+            else:
+                missing.update(dict.fromkeys(tensors, name))
         for fetch in fetches:
-            node_name, index = parse_tensor_name(fetch)
-            stack, seen = [(node_name, index)], set()
+            stack, seen = [(parse_tensor_name(fetch), False)], set()
             while stack:
-                tensor = stack.pop()
-                if tensor in missing:
+                tensor, is_behind_feed = stack.pop()
+                if tensor in missing and not (is_behind_feed and tensor[1] == CONTROL_SLOT):
                     raise errors.invalid_argument(
                         f"Fetch {fetch} can't be computed from the feeds that have been fed so far."
                     )
+                is_behind_feed = is_behind_feed or tensor in fed
                 node = graph.find_node(tensor[0])
-                if node is None or node.name in seen:
+                if node is None or (node.name, is_behind_feed) in seen:
                     continue
-                seen.add(node.name)
+                seen.add((node.name, is_behind_feed))
                 stack += [
-                    (edge.src.name, edge.src_output) for edge in node.in_edges if edge.src.is_op
+                    ((edge.src.name, edge.src_output), is_behind_feed)
+                    for edge in node.in_edges
+                    if edge.src.is_op
                 ]
 
     def _key(self, name: str) -> str:
