@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tfnb as tf
+from tests.client.test_interrupt_anywhere import interrupted_at
 from tests.common_runtime.function_programs import evaluate, graph_of
 
 _LEAVES = st.one_of(
@@ -93,3 +94,29 @@ def test_effects_happen_in_time_however_a_program_is_run(program, way, lower):
 def test_random_programs_give_the_same_however_they_are_run(way, lower, program, a, b):
     """As calls, inlined, taken apart or not; and what Python gives."""
     check(program, a, b, way, lower)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["calls", "default", "pruned"])
+def test_an_interrupt_at_any_moment_leaves_functions_usable(way):
+    """While they are taken apart, placed, instantiated, or run."""
+    program = [
+        ("if", [("effect",)], [("swap",)]),
+        ("direct", [("while", 2, [("partitioned", [("effect",), ("read",)])])]),
+        ("read",),
+    ]
+    feeds = {"a:0": np.int32(2), "b:0": np.int32(1)}
+    want = evaluate(program, 2, 1, [0])
+    number, was_interrupted = 1, True
+    while was_interrupted:
+        with tf.Graph().as_default() as graph:
+            tf.import_graph_def(graph_of(program, lower=True), name="")
+            with tf.Session(graph=graph, config=config(way)) as session:
+                session.run("init")
+                was_interrupted = interrupted_at(
+                    number, lambda session=session: session.run(["a_out:0", "b_out:0"], feeds)
+                )
+                session.run("init")
+                assert tuple(map(int, session.run(["a_out:0", "b_out:0"], feeds))) == want
+                assert session._session.active_steps() == []
+        number = int(number * 1.4) + 1
