@@ -17,6 +17,9 @@ import pytest
 
 import tfnb as tf
 from tests.graph.partition_text import unnumbered, unnumbered_text
+from tfnb.core.attr_value import NameAttrList
+from tfnb.framework.function import Defun
+from tfnb.ops import functional_ops
 
 CASES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "golden/functional_graphs.json").read_text()
@@ -59,3 +62,50 @@ def test_functional_nodes_are_taken_apart_as_in_tensorflow(case: dict[str, Any])
     assert found == case["partitions"]
     rows = [row.node_name for dev in metadata.step_stats.dev_stats for row in dev.node_stats]
     assert dict(sorted(Counter(map(unnumbered, rows)).items())) == case["nodes"]
+
+
+@pytest.mark.parametrize(
+    ("cond", "want"), [(2, 6.0), (0, 9.0), (0.5, 6.0), ("a", 6.0), ("", 9.0), ([0], 6.0)]
+)
+def test_a_condition_of_any_type_chooses_as_the_node_would(cond: Any, want: float) -> None:
+    """Numbers hold if they are not 0, strings if not empty, tensors if they have elements."""
+    with tf.Graph().as_default() as graph:
+        for name, function in (("Twice", lambda x: x + x), ("Squared", lambda x: x * x)):
+            Defun(tf.float32, func_name=name)(function).add_to_graph(graph)
+        (y,) = functional_ops.if_(
+            tf.constant(cond),
+            [tf.constant(3.0)],
+            Tout=[tf.float32],
+            then_branch=NameAttrList("Twice", {}),
+            else_branch=NameAttrList("Squared", {}),
+        )
+        y.op._set_attr("_lower_using_switch_merge", True)
+        metadata = tf.RunMetadata()
+        options = tf.RunOptions(output_partition_graphs=True)
+        with tf.Session(config=plain_config(False)) as session:
+            assert session.run(y, options=options, run_metadata=metadata) == want
+    ops = {node.op for part in metadata.partition_graphs for node in part.node}
+    assert {"ToBool", "Switch", "Merge"} <= ops
+    assert "If" not in ops
+
+
+def test_what_cannot_be_taken_apart_says_why_and_runs_as_one_node() -> None:
+    """A branch that is missing is missed only where it is taken."""
+    with tf.Graph().as_default() as graph:
+        Defun(tf.float32, func_name="Twice")(lambda x: x + x).add_to_graph(graph)
+        p = tf.placeholder(tf.bool, [], name="p")
+        (y,) = functional_ops.if_(
+            p,
+            [tf.constant(3.0)],
+            Tout=[tf.float32],
+            then_branch=NameAttrList("Twice", {}),
+            else_branch=NameAttrList("Nowhere", {}),
+            name="choice",
+        )
+        y.op._set_attr("_lower_using_switch_merge", True)
+        with tf.Session(config=plain_config(False)) as session:
+            assert session.run(y, {p: True}) == 6.0
+            reports = str(session._session.optimization_reports([y.name], [p.name]))
+            assert "'choice' (If) stays: there is no function 'Nowhere'" in reports
+            with pytest.raises(tf.errors.NotFoundError, match="Nowhere"):
+                session.run(y, {p: False})
