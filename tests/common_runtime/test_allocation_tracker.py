@@ -124,6 +124,18 @@ def test_temporary_memory_is_what_was_taken_and_given_back():
     assert not tracemalloc.is_tracing()
 
 
+def test_a_measurement_that_was_forgotten_ends_with_its_owner():
+    """An interrupt may strike before it is closed."""
+    forgotten = TemporaryMemory()
+    forgotten.begin((0, 1))
+    assert tracemalloc.is_tracing()
+    other = TemporaryMemory()
+    other.begin((0, 1))
+    assert other.end((0, 1), -(1 << 20)) == 0
+    del forgotten
+    assert not tracemalloc.is_tracing()
+
+
 def test_what_other_nodes_took_is_not_told_as_a_nodes_own():
     """A node that waited while another began."""
     measured = TemporaryMemory()

@@ -247,7 +247,29 @@ def _allocation_id(owner: Any) -> int:
         return allocation_id
 
 
-_measuring = threading.Lock()
+# Reentrant: the collector may end a forgotten measurement while another one begins.
+_measuring_lock = threading.RLock()
+_measuring: object = None  # the token of who measures; guarded by _measuring_lock
+
+
+def _start_measuring(token: object) -> bool:
+    """Claims the interpreter's one trace; somebody else's is left alone."""
+    global _measuring
+    with _measuring_lock:
+        if _measuring is not None or tracemalloc.is_tracing():
+            return False
+        _measuring = token
+        tracemalloc.start()
+        return True
+
+
+def _stop_measuring(token: object) -> None:
+    """Gives the trace up, if it is the token's."""
+    global _measuring
+    with _measuring_lock:
+        if _measuring is token:
+            tracemalloc.stop()
+            _measuring = None
 
 
 class TemporaryMemory:
@@ -262,14 +284,17 @@ class TemporaryMemory:
         self._before = 0
         self._node: tuple[int, int, int] | None = None
         self._is_on: bool | None = None  # None: not yet asked for
+        token = object()
+        self._token = token
+        # Also where an interrupt struck before `close`.
+        self._give_up = weakref.finalize(self, _stop_measuring, token)
+        self._give_up.atexit = False
 
     def begin(self, node: tuple[int, int, int]) -> None:
         """A node is about to run."""
         if self._is_on is None:
-            # Somebody else's trace is left alone.
-            self._is_on = not tracemalloc.is_tracing() and _measuring.acquire(blocking=False)
-            if self._is_on:
-                tracemalloc.start()
+            self._is_on = False
+            self._is_on = _start_measuring(self._token)
         if self._is_on:
             self._node = node
             tracemalloc.reset_peak()
@@ -289,7 +314,5 @@ class TemporaryMemory:
 
     def close(self) -> None:
         """Stops measuring; a second call does nothing."""
-        if self._is_on:
-            self._is_on = False
-            tracemalloc.stop()
-            _measuring.release()
+        self._is_on = False
+        self._give_up()
