@@ -49,7 +49,7 @@ PHASE = 10
 
 # Functions that call functions several times each, level upon level, must not fill the memory: a
 # call is inlined if it grows to this many nodes, or to so many times the nodes of all it calls.
-MAX_EXPANDED_NODES = 2_000
+MAX_EXPANDED_NODES = 1_000
 MAX_EXPANSION = 20
 
 
