@@ -118,8 +118,12 @@ class DirectSession(Session):
 
         Raises:
           AlreadyExistsError: it has one.
+          InvalidArgumentError: a global pool of threads has another size than the session's
+            configuration says.
         """
         self._check_open()
+        if self._thread_pools.error is not None:
+            raise self._thread_pools.error
         if not graph_def.node:
             return
         with self._lock:

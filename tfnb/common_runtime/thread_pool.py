@@ -16,6 +16,7 @@ so that a session which is forgotten without ``close`` takes its pools along.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import weakref
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from tfnb.proto import config_pb2
 
     type_of_queue = SimpleQueue[Callable[[], None] | None]
+
+
+_log = logging.getLogger("tfnb")
 
 
 class ThreadPool:
@@ -107,15 +111,17 @@ class InterOpThreadPools:
 
     Attributes:
       default: the pool of a step that chooses none; None: the calling thread.
+      error: a global pool exists with another number of threads; it is used as it is by a graph
+        that grows, and refused to one that is created, as in TensorFlow.
     """
 
     def __init__(self, config: config_pb2.ConfigProto) -> None:
         """Makes or finds the pools that ``config`` declares.
 
         Raises:
-          InvalidArgumentError: a number of threads is negative, or a global pool exists with
-            another one.
+          InvalidArgumentError: a number of threads is negative.
         """
+        self.error: errors.OpError | None = None
         self._owned: list[ThreadPool] = []
         self._pools: list[ThreadPool | None] = []
         for position, declared in enumerate(config.session_inter_op_thread_pool):
@@ -126,7 +132,7 @@ class InterOpThreadPools:
                 )
             num_threads = declared.num_threads or default_num_threads(config)
             if declared.global_name:
-                pool = _global_pool(declared.global_name, declared.num_threads, num_threads)
+                pool = self._global(declared.global_name, declared.num_threads, num_threads)
             else:
                 pool = self._own(f"Compute{position}", num_threads)
             self._pools.append(pool)
@@ -138,6 +144,17 @@ class InterOpThreadPools:
             else:
                 self._pools.append(None)
         self.default = self._pools[0]
+
+    def _global(self, name: str, declared: int, num_threads: int) -> ThreadPool:
+        with _lock:
+            first, pool = _global_pools.setdefault(name, (declared, ThreadPool(name, num_threads)))
+        if first != declared:
+            self.error = errors.invalid_argument(
+                f"The global thread pool '{name}' was configured previously with "
+                f"num_threads={first}; cannot re-configure with num_threads={declared}"
+            )
+            _log.warning("%s; it stays as it is.", self.error.message)
+        return pool
 
     def _own(self, name: str, num_threads: int) -> ThreadPool:
         pool = ThreadPool(name, num_threads)
@@ -177,19 +194,6 @@ def default_num_threads(config: config_pb2.ConfigProto) -> int:
     if config.inter_op_parallelism_threads > 0:
         return config.inter_op_parallelism_threads
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _global_pool(name: str, declared: int, num_threads: int) -> ThreadPool:
-    with _lock:
-        known = _global_pools.get(name)
-        if known is None:
-            known = _global_pools[name] = (declared, ThreadPool(name, num_threads))
-        if known[0] != declared:
-            raise errors.invalid_argument(
-                f"The global thread pool '{name}' was configured previously with "
-                f"num_threads={known[0]}; cannot re-configure with num_threads={declared}"
-            )
-        return known[1]
 
 
 def _pool_of_the_process(num_threads: int) -> ThreadPool:

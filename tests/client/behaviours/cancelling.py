@@ -142,6 +142,12 @@ def a_pool_by_number(tf: Any) -> Any:
     return [sess.run(one, options=tf.RunOptions(inter_op_thread_pool=k)) for k in (0, 1, -1)]
 
 
+@behaviour(224)
+def a_global_pool_of_two_sizes_from_python(tf: Any) -> Any:
+    one = tf.constant(1)
+    return [tf.Session(config=_pools(tf, ("of two sizes", count))).run(one) for count in (1, 2)]
+
+
 @behaviour(225)
 def threads_of_a_sessions_own(tf: Any) -> Any:
     return tf.Session(config=tf.ConfigProto(use_per_session_threads=True)).run(tf.constant(1) + 1)

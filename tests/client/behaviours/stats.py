@@ -168,3 +168,23 @@ def partition_graphs_that_are_not_to_be_given(tf: Any) -> Any:
         options=tf.RunOptions(output_partition_graphs=True),
         run_metadata=tf.RunMetadata(),
     )
+
+
+@behaviour(229)
+def the_cost_graph(tf: Any) -> Any:
+    config = several_cpus(tf)
+    config.graph_options.build_cost_model = 1
+    fed = tf.placeholder(tf.float32, [2], name="fed")
+    result = tf.negative(tf.square(fed, name="middle"), name="result")
+    metadata = tf.RunMetadata()
+    sess = tf.Session(config=config)
+    sess.run(result, {fed: [1.0, 2.0]}, options=tf.RunOptions(), run_metadata=metadata)
+    nodes = {node.id: node for node in metadata.cost_graph.node}
+    return {
+        node.name: [
+            [(one.size, one.dtype, [d.size for d in one.shape.dim]) for one in node.output_info],
+            [(nodes[one.preceding_node].name, one.preceding_port) for one in node.input_info],
+        ]
+        for node in nodes.values()
+        if node.name in ("_arg_fed_0_0", "middle", "result")
+    }
