@@ -3,7 +3,7 @@
     python scripts/generate_public_names.py           # after EXPORTS or an op changed
     python scripts/generate_public_names.py --check   # says whether that was forgotten
 
-Names come from the ``EXPORTS`` of the modules in framework and ops, ops from the registry.
+Names come from the ``EXPORTS`` of the modules in framework, ops and client; ops from the registry.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tfnb.client.public.other_names import OTHER_NAMES  # noqa: E402
 from tfnb.core import op_registry  # noqa: E402
 
 PUBLIC = ROOT / "tfnb" / "client" / "public"
-ROOMS = ("framework", "ops")
+ROOMS = ("framework", "ops", "client")
 BY = "written by scripts/generate_public_names.py"
 
 Origins = dict[str, dict[str, tuple[str, str]]]

@@ -21,6 +21,7 @@ from tfnb.client.public import debugging as debugging
 from tfnb.client.public import dtypes as dtypes
 from tfnb.client.public import errors as errors
 from tfnb.client.public import flags as flags
+from tfnb.client.public import gfile as gfile
 from tfnb.client.public import graph_util as graph_util
 from tfnb.client.public import image as image
 from tfnb.client.public import initializers as initializers
@@ -32,12 +33,15 @@ from tfnb.client.public import math as math
 from tfnb.client.public import nest as nest
 from tfnb.client.public import nn as nn
 from tfnb.client.public import python as python
+from tfnb.client.public import python_io as python_io
 from tfnb.client.public import queue as queue
 from tfnb.client.public import random as random
+from tfnb.client.public import resource_loader as resource_loader
 from tfnb.client.public import sets as sets
 from tfnb.client.public import sparse as sparse
 from tfnb.client.public import strings as strings
 from tfnb.client.public import summary as summary
+from tfnb.client.public import sysconfig as sysconfig
 from tfnb.client.public import test as test
 from tfnb.client.public import train as train
 from tfnb.client.public import version as version
@@ -835,6 +839,7 @@ __all__ = [
     "get_static_value",
     "get_variable",
     "get_variable_scope",
+    "gfile",
     "global_norm",
     "global_variables",
     "global_variables_initializer",
@@ -954,6 +959,7 @@ __all__ = [
     "print",
     "py_func",
     "python",
+    "python_io",
     "qint16",
     "qint32",
     "qint8",
@@ -995,6 +1001,7 @@ __all__ = [
     "reset_default_graph",
     "reshape",
     "resource",
+    "resource_loader",
     "resource_variables_enabled",
     "reverse",
     "reverse_sequence",
@@ -1095,6 +1102,7 @@ __all__ = [
     "summary",
     "svd",
     "switch_case",
+    "sysconfig",
     "tables_initializer",
     "tan",
     "tanh",

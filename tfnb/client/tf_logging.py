@@ -91,6 +91,11 @@ def _count(key: str) -> int:
         return count
 
 
+def TaskLevelStatusMessage(msg: Any) -> None:
+    """Log what a task has to say of its state, at level ERROR."""
+    error(msg)
+
+
 def flush() -> None:
     """Write out what is buffered."""
     for handler in get_logger().handlers:

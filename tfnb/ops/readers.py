@@ -11,17 +11,16 @@ State, all of it guarded by ``_lock``: ``_records``, the rest of the work at han
 
 from __future__ import annotations
 
-import struct
 import threading
-import zlib
 from collections import deque
 from itertools import count, islice
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from tfnb.core import crc32c, errors, file_system
+from tfnb.core import errors, file_system
 from tfnb.core.leveldb_table import get_varint, put_varint
+from tfnb.core.tf_record import WINDOW_BITS, inflated, tf_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -385,7 +384,7 @@ class FixedLengthRecordReader(Reader):
 
     def _open(self, work: bytes) -> type_of_records:
         contents = file_system.read_file(_path(work))
-        if self._encoding in _WINDOW_BITS:
+        if self._encoding in WINDOW_BITS:
             contents = inflated(contents, self._encoding)
         if self._header > len(contents):
             raise errors.out_of_range("reached end of file")
@@ -415,56 +414,9 @@ class TFRecordReader(Reader):
 
         def records() -> type_of_records:
             data = contents
-            if data and self._compression in _WINDOW_BITS:
+            if data and self._compression in WINDOW_BITS:
                 data = inflated(data, self._compression)
             for offset, record in tf_records(data):
                 yield b"%s:%d" % (work, offset), record
 
         return records()
-
-
-_HEADER: Final = struct.Struct("<QI")
-_FOOTER: Final = struct.Struct("<I")
-_WINDOW_BITS: Final = {"ZLIB": zlib.MAX_WBITS, "GZIP": 16 + zlib.MAX_WBITS}
-
-
-def tf_records(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The records in a TFRecord file's bytes, each with the place where it begins.
-
-    Raises:
-      DataLossError: a checksum is wrong, or the last record is not whole.
-    """
-    offset = 0
-    # A last piece too short for a header counts as the end.
-    while offset + _HEADER.size <= len(data):
-        length, checksum = _HEADER.unpack_from(data, offset)
-        if crc32c.mask(crc32c.crc32c(data[offset : offset + 8])) != checksum:
-            raise errors.data_loss(f"corrupted record at {offset} (Is this even a TFRecord file?)")
-        start = offset + _HEADER.size
-        end = start + length
-        if end + _FOOTER.size > len(data):
-            raise errors.data_loss(
-                f"truncated record at {offset}' failed with Read less bytes than requested"
-            )
-        record = data[start:end]
-        if crc32c.mask(crc32c.crc32c(record)) != _FOOTER.unpack_from(data, end)[0]:
-            raise errors.data_loss(f"corrupted record at {start}")
-        yield offset, record
-        offset = end + _FOOTER.size
-
-
-def inflated(data: bytes, compression: str) -> bytes:
-    """Decompressed bytes; several streams may follow each other.
-
-    Raises:
-      DataLossError: they are not what they are said to be.
-    """
-    out = []
-    try:
-        while data:
-            stream = zlib.decompressobj(_WINDOW_BITS[compression])
-            out.append(stream.decompress(data) + stream.flush())
-            data = stream.unused_data
-    except zlib.error as error:
-        raise errors.data_loss(f"inflate() failed: {error}") from None
-    return b"".join(out)

@@ -16,7 +16,7 @@ import numpy as np
 from tfnb.core import errors, file_system
 from tfnb.core.op_registry import register_op
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.ops.readers import inflated, tf_records
+from tfnb.core.tf_record import inflated, tf_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

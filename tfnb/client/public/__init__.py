@@ -182,7 +182,7 @@ def _discovered() -> dict[str, dict[str, Origin]]:
     if not (root.parent / "scripts" / "generate_public_names.py").exists():
         return {}
     found: dict[str, dict[str, Origin]] = {}
-    for room in ("framework", "ops"):
+    for room in ("framework", "ops", "client"):
         for path in sorted((root / room).rglob("[a-z]*.py")):
             name = ".".join(path.relative_to(root.parent).with_suffix("").parts)
             try:

@@ -1,5 +1,9 @@
 # The names of tf.io; written by scripts/generate_public_names.py.
 # ruff: noqa
+from tfnb.client.record_io import TFRecordCompressionType as TFRecordCompressionType
+from tfnb.client.record_io import TFRecordOptions as TFRecordOptions
+from tfnb.client.record_io import TFRecordWriter as TFRecordWriter
+from tfnb.client.record_io import tf_record_iterator as tf_record_iterator
 from tfnb.ops.io_ops import matching_files as matching_files
 from tfnb.ops.io_ops import read_file as read_file
 from tfnb.ops.io_ops import write_file as write_file

@@ -2,6 +2,7 @@
 # ruff: noqa
 from typing import Any
 
+from tfnb.client.tf_logging import TaskLevelStatusMessage as TaskLevelStatusMessage
 from tfnb.client.tf_logging import debug as debug
 from tfnb.client.tf_logging import error as error
 from tfnb.client.tf_logging import fatal as fatal

@@ -34,9 +34,15 @@ _REPLACED = {
     "tf.merge_summary": "use tf.summary.merge",
     "tf.merge_all_summaries": "use tf.summary.merge_all",
     "tf.train.SummaryWriter": "use tf.summary.FileWriter",
-    "tf.python_io": "use tf.io.TFRecordWriter and tf.io.tf_record_iterator",
     "tf.optimizers": "use tf.train, for example tf.train.AdamOptimizer",
 }
+_NO_CPP = "no C++ is compiled against tfnb: write the op in Python, with tf.py_func or register_op"
+_REPLACED.update(
+    {
+        f"tf.sysconfig.{name}": _NO_CPP
+        for name in ("get_include", "get_lib", "get_compile_flags", "get_link_flags")
+    }
+)
 _WHOLE_AREAS = {
     "tf.estimator": "write the loop with tf.Session",
     "tf.lite": "tfnb does not convert models",

@@ -63,7 +63,8 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
     "tfnb.client.tf_logging": {
         "tf": "get_logger",
         "logging": "DEBUG INFO WARN ERROR FATAL debug info warn warning error fatal log vlog "
-        "log_first_n log_every_n log_if get_verbosity set_verbosity flush",
+        "log_first_n log_every_n log_if get_verbosity set_verbosity flush "
+        "TaskLevelStatusMessage",
     },
     "tfnb.client.version": {"tf": _VERSIONS, "version": _VERSIONS},
     "tfnb.framework.default_session": {"tf": "get_default_session"},

@@ -3,6 +3,34 @@
 from __future__ import annotations
 
 TABLE: dict[str, dict[str, str]] = {
+    "tfnb.client.gfile": {
+        "gfile": (
+            "Copy:copy DeleteRecursively:rmtree Exists:exists FastGFile:FastGFile GFile Glob:glob "
+            "IsDirectory:isdir ListDirectory:listdir MakeDirs:makedirs MkDir:mkdir Open:GFile "
+            "Remove:remove Rename:rename Stat:stat Walk:walk_v1"
+        ),
+        "io.gfile": (
+            "GFile copy exists get_registered_schemes glob isdir join listdir makedirs mkdir "
+            "remove rename rmtree stat walk"
+        ),
+    },
+    "tfnb.client.record_io": {
+        "io": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
+        "python_io": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
+        "train": "summary_iterator",
+    },
+    "tfnb.client.resource_loader": {
+        "resource_loader": (
+            "get_data_files_path get_path_to_datafile get_root_dir_with_all_resources "
+            "load_resource readahead_file_path"
+        ),
+    },
+    "tfnb.client.summary_writer": {
+        "summary": "FileWriter FileWriterCache initialize all_v2_summary_ops",
+    },
+    "tfnb.client.sysconfig": {
+        "sysconfig": "get_build_info CXX11_ABI_FLAG CXX_VERSION MONOLITHIC_BUILD",
+    },
     "tfnb.framework.collections": {
         "tf": "GraphKeys",
     },

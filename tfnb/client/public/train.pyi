@@ -1,5 +1,6 @@
 # The names of tf.train; written by scripts/generate_public_names.py.
 # ruff: noqa
+from tfnb.client.record_io import summary_iterator as summary_iterator
 from tfnb.ops.training.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
 from tfnb.ops.training.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
 from tfnb.ops.training.adagrad import AdagradOptimizer as AdagradOptimizer
@@ -131,4 +132,5 @@ __all__ = [
     "slice_input_producer",
     "start_queue_runners",
     "string_input_producer",
+    "summary_iterator",
 ]

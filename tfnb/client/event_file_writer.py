@@ -1,0 +1,257 @@
+"""Event files: what TensorBoard reads, written by a thread.
+
+``EventFileWriter`` puts events into a queue of bounded length; its thread takes them out, writes
+them, and flushes the file every ``flush_secs``. Who adds an event waits while the queue is full.
+The thread knows only the ``_EventLog`` and never the writer, so that a writer nobody holds any more
+is finished: its events are written, and the thread ends. The same happens at the interpreter's
+exit.
+
+The file is made when its first event is written, and begins with an event that says its version.
+Corresponds to ``event_file_writer.py`` and ``events_writer.cc``.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import socket
+import threading
+import time
+import weakref
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tfnb.client import gfile
+from tfnb.core import errors, file_system
+from tfnb.core.tf_record import framed
+from tfnb.proto import event_pb2
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+_VERSION = "brain.Event:2"
+# How long one wait lasts, in seconds, before it is looked whether the thread still lives.
+_WAIT = 0.1
+
+
+class EventsWriter:
+    """An event file; made at the first event, not thread safe.
+
+    Args:
+        prefix: Of the path: ``<prefix>.out.tfevents.<seconds>.<host><suffix>``.
+        suffix: What the name ends with.
+    """
+
+    def __init__(self, prefix: str, suffix: str = "") -> None:
+        self._prefix = prefix
+        self._suffix = suffix
+        self._file: BinaryIO | None = None
+        self.path: str | None = None
+
+    def write_event(self, event: event_pb2.Event) -> None:
+        """Add an event."""
+        if self._file is None:
+            self._file = self._begin()
+            now = float(int(time.time()))
+            version = event_pb2.Event(wall_time=now, file_version=_VERSION)
+            version.source_metadata.writer = "tensorflow.core.util.events_writer"
+            self._put(version)
+        self._put(event)
+
+    def _put(self, event: event_pb2.Event) -> None:
+        assert self._file is not None
+        assert self.path is not None
+        with file_system.translating_errors(self.path):
+            self._file.write(framed(event.SerializeToString()))
+
+    def _begin(self) -> BinaryIO:
+        """A new file; where two begin in one second, the later gets the next second's name."""
+        seconds = int(time.time())
+        while True:
+            host = socket.gethostname()
+            self.path = f"{self._prefix}.out.tfevents.{seconds:010d}.{host}{self._suffix}"
+            try:
+                with file_system.translating_errors(self.path):
+                    return open(file_system.local_path(self.path), "xb")
+            except errors.AlreadyExistsError:
+                seconds += 1
+
+    def flush(self) -> None:
+        """Let readers see what was written."""
+        if self._file is not None and self.path is not None:
+            with file_system.translating_errors(self.path):
+                self._file.flush()
+
+    def close(self) -> None:
+        """Write what is left; the next event begins a new file."""
+        if self._file is not None and self.path is not None:
+            file, self._file = self._file, None
+            with file_system.translating_errors(self.path):
+                file.close()
+
+
+class _Flush:
+    """A place in the queue; ``done`` is set when everything before it is in the file."""
+
+    def __init__(self, is_last: bool) -> None:
+        self.is_last = is_last
+        self.done = threading.Event()
+
+
+@dataclass(slots=True)
+class _EventLog:
+    """What the thread and the writer share.
+
+    Attributes:
+        pending: Events and flushes, in order; thread safe.
+        error: What the thread failed with; set once, before the thread ends.
+    """
+
+    file: EventsWriter
+    flush_secs: float
+    pending: queue.Queue[event_pb2.Event | _Flush]
+    error: BaseException | None = None
+    thread: threading.Thread | None = field(default=None)
+
+    def put(self, item: event_pb2.Event | _Flush) -> None:
+        """Add to the queue, waiting for room.
+
+        Raises:
+            Exception: What the thread failed with.
+        """
+        while True:
+            if self.error is not None:
+                raise self.error
+            try:
+                self.pending.put(item, timeout=_WAIT)
+            except queue.Full:
+                continue
+            return
+
+    def flush(self, *, is_last: bool = False) -> None:
+        """Wait until everything added so far is in the file."""
+        if self.thread is None:
+            return
+        place = _Flush(is_last)
+        self.put(place)
+        while not place.done.wait(_WAIT):
+            if self.error is not None:
+                raise self.error
+
+    def start(self) -> None:
+        """Start the thread."""
+        self.thread = threading.Thread(target=self._write, name="EventFileWriter", daemon=True)
+        self.thread.start()
+
+    def finish(self) -> None:
+        """Write everything, end the thread, close the file; harmless when repeated."""
+        thread = self.thread
+        if thread is None:
+            return
+        try:
+            self.flush(is_last=True)
+        finally:
+            self.thread = None
+            self.file.close()
+
+    def _write(self) -> None:
+        """The thread's life."""
+        due = time.monotonic() + self.flush_secs
+        try:
+            while True:
+                try:
+                    item = self.pending.get(timeout=max(0.0, due - time.monotonic()))
+                except queue.Empty:
+                    self.file.flush()
+                    due = time.monotonic() + self.flush_secs
+                    continue
+                if isinstance(item, _Flush):
+                    self.file.flush()
+                    item.done.set()
+                    if item.is_last:
+                        return
+                    continue
+                self.file.write_event(item)
+                if time.monotonic() >= due:
+                    self.file.flush()
+                    due = time.monotonic() + self.flush_secs
+        except BaseException as error:
+            self.error = error
+
+
+class EventFileWriter:
+    """Adds events to an event file in a directory; thread safe.
+
+    Args:
+        logdir: The directory, which is made if need be.
+        max_queue: How many events may wait to be written.
+        flush_secs: How often the file is flushed, in seconds.
+        filename_suffix: What the file's name ends with.
+    """
+
+    def __init__(
+        self,
+        logdir: str,
+        max_queue: int = 10,
+        flush_secs: float = 120,
+        filename_suffix: str | None = None,
+    ) -> None:
+        self._logdir = str(os.fspath(logdir))
+        gfile.makedirs(self._logdir)
+        self._prefix = os.path.join(self._logdir, "events")
+        self._max_queue = max_queue
+        self._flush_secs = flush_secs
+        self._suffix = filename_suffix or ""
+        self._lock = threading.Lock()
+        self._closed = False  # guarded by self._lock
+        self._begin()
+
+    def _begin(self) -> None:
+        log = _EventLog(
+            EventsWriter(self._prefix, self._suffix),
+            self._flush_secs,
+            queue.Queue(self._max_queue),
+        )
+        log.start()
+        self._log = log
+        self._finalizer = weakref.finalize(self, _finish_quietly, log)
+
+    def get_logdir(self) -> str:
+        """The directory."""
+        return self._logdir
+
+    def add_event(self, event: event_pb2.Event) -> None:
+        """Add an event; nothing happens if the writer is closed."""
+        if not self._closed:
+            self._log.put(event)
+
+    def flush(self) -> None:
+        """Write everything added so far to the file."""
+        if not self._closed:
+            self._log.flush()
+
+    def close(self) -> None:
+        """Write everything and close the file; harmless when repeated."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self._finalizer.detach()
+        self._log.finish()
+
+    def reopen(self) -> None:
+        """Go on in a new file after ``close``; nothing happens if the writer is open."""
+        with self._lock:
+            if self._closed:
+                self._begin()
+                self._closed = False
+
+
+def _finish_quietly(log: _EventLog) -> None:
+    """The end of a writer that nobody closed: nobody is there to hear of a failure."""
+    try:
+        log.finish()
+    except Exception as error:
+        import logging
+
+        logging.getLogger("tensorflow").error("Events were lost: %s", error)

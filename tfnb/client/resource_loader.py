@@ -1,0 +1,52 @@
+"""``tf.resource_loader``: files that lie beside a Python file."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import tfnb
+
+EXPORTS = {
+    "resource_loader": [
+        "get_data_files_path", "get_path_to_datafile", "get_root_dir_with_all_resources",
+        "load_resource", "readahead_file_path",
+    ],
+}  # fmt: skip
+
+
+def _directory_of_caller(depth: int) -> str:
+    return os.path.dirname(os.path.abspath(sys._getframe(depth + 1).f_code.co_filename))
+
+
+def get_data_files_path() -> str:
+    """The directory of the file that calls this."""
+    return _directory_of_caller(1)
+
+
+def get_path_to_datafile(path: str) -> str:
+    """The path of a file that lies beside the file that calls this."""
+    return os.path.join(_directory_of_caller(1), path)
+
+
+def get_root_dir_with_all_resources() -> str:
+    """The directory of the package."""
+    return os.path.dirname(os.path.abspath(tfnb.__file__))
+
+
+def load_resource(path: str) -> bytes:
+    """The contents of a file of the package.
+
+    Args:
+        path: From the package's directory.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+    """
+    with open(os.path.join(get_root_dir_with_all_resources(), path), "rb") as file:
+        return file.read()
+
+
+def readahead_file_path(path: str, readahead: str = "128M") -> str:
+    """The path itself: nothing is read ahead."""
+    return path

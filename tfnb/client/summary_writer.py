@@ -1,0 +1,224 @@
+"""``tf.summary.FileWriter``: summaries, graphs and what else TensorBoard shows, as events."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+
+from tfnb.client.event_file_writer import EventFileWriter
+from tfnb.framework.graph import Graph
+from tfnb.proto import event_pb2, graph_pb2, meta_graph_pb2, summary_pb2
+
+if TYPE_CHECKING:
+    from tfnb.proto.config_pb2 import RunMetadata
+
+EXPORTS = {"summary": ["FileWriter", "FileWriterCache", "initialize", "all_v2_summary_ops"]}
+
+
+class FileWriter:
+    """Writes an event file; a thread does it, so that adding costs a training loop little.
+
+    Args:
+        logdir: The directory, which is made if need be.
+        graph: A graph to add at once.
+        max_queue: How many events may wait to be written.
+        flush_secs: How often the file is flushed, in seconds.
+        graph_def: The old way to give the graph.
+        filename_suffix: What the file's name ends with.
+        session: Accepted for programs that give it; events are written without it.
+    """
+
+    def __init__(
+        self,
+        logdir: Any,
+        graph: Any = None,
+        max_queue: int = 10,
+        flush_secs: float = 120,
+        graph_def: Any = None,
+        filename_suffix: str | None = None,
+        session: Any = None,
+    ) -> None:
+        self.event_writer = EventFileWriter(logdir, max_queue, flush_secs, filename_suffix)
+        self._closed = False
+        self._run_metadata_tags: set[str] = set()
+        self._described_tags: set[str] = set()
+        if graph is not None or graph_def is not None:
+            self.add_graph(graph=graph, graph_def=graph_def)
+            of_graph = graph.as_graph_def(add_shapes=True) if isinstance(graph, Graph) else graph
+            meta_graph = meta_graph_pb2.MetaGraphDef(graph_def=graph_def or of_graph)
+            self.add_meta_graph(meta_graph)
+
+    def get_logdir(self) -> str:
+        """The directory."""
+        return self.event_writer.get_logdir()
+
+    def add_summary(self, summary: Any, global_step: int | None = None) -> None:
+        """Add a ``Summary``, or the bytes that a summary op gave.
+
+        Args:
+            summary: What to add; it is not changed.
+            global_step: The step that it belongs to.
+        """
+        if isinstance(summary, bytes):
+            summary = summary_pb2.Summary.FromString(summary)
+        event = event_pb2.Event(summary=summary)
+        # What describes a tag is stored once.
+        for value in event.summary.value:
+            if value.tag in self._described_tags:
+                value.ClearField("metadata")
+            elif value.HasField("metadata"):
+                self._described_tags.add(value.tag)
+        self._add(event, global_step)
+
+    def add_session_log(
+        self, session_log: event_pb2.SessionLog, global_step: int | None = None
+    ) -> None:
+        """Add a ``SessionLog``: that a session began, saved or ended."""
+        self._add(event_pb2.Event(session_log=session_log), global_step)
+
+    def add_graph(
+        self, graph: Any = None, global_step: int | None = None, graph_def: Any = None
+    ) -> None:
+        """Add a graph.
+
+        Args:
+            graph: A ``Graph``.
+            global_step: The step that it belongs to.
+            graph_def: The old way to give it, a ``GraphDef``.
+
+        Raises:
+            ValueError: Both are given.
+            TypeError: What is given is no graph.
+        """
+        if graph is not None and graph_def is not None:
+            raise ValueError("Please pass only graph, or graph_def (deprecated), but not both.")
+        given = graph if graph is not None else graph_def
+        if isinstance(given, Graph):
+            given = given.as_graph_def(add_shapes=True)
+        elif not isinstance(given, graph_pb2.GraphDef):
+            raise TypeError(
+                "The passed graph must be an instance of `Graph` or the deprecated `GraphDef`, "
+                f"not {type(given).__name__}"
+            )
+        self._add(event_pb2.Event(graph_def=given.SerializeToString()), global_step)
+
+    def add_meta_graph(
+        self, meta_graph_def: meta_graph_pb2.MetaGraphDef, global_step: int | None = None
+    ) -> None:
+        """Add a ``MetaGraphDef``.
+
+        Raises:
+            TypeError: It is none.
+        """
+        if not isinstance(meta_graph_def, meta_graph_pb2.MetaGraphDef):
+            raise TypeError(
+                f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}"
+            )
+        data = meta_graph_def.SerializeToString()
+        self._add(event_pb2.Event(meta_graph_def=data), global_step)
+
+    def add_run_metadata(
+        self, run_metadata: RunMetadata, tag: str, global_step: int | None = None
+    ) -> None:
+        """Add what a run recorded.
+
+        Args:
+            run_metadata: As ``session.run`` filled it.
+            tag: A name for it, used once.
+            global_step: The step that it belongs to.
+
+        Raises:
+            ValueError: The tag was used before.
+        """
+        if tag in self._run_metadata_tags:
+            raise ValueError("The provided tag was already used for this event type")
+        self._run_metadata_tags.add(tag)
+        tagged = event_pb2.TaggedRunMetadata(tag=tag, run_metadata=run_metadata.SerializeToString())
+        self._add(event_pb2.Event(tagged_run_metadata=tagged), global_step)
+
+    def add_event(self, event: event_pb2.Event) -> None:
+        """Add an event as it is."""
+        self._warn_if_closed()
+        self.event_writer.add_event(event)
+
+    def _add(self, event: event_pb2.Event, step: int | None) -> None:
+        event.wall_time = time.time()
+        if step is not None:
+            event.step = int(step)
+        self.add_event(event)
+
+    def _warn_if_closed(self) -> None:
+        if self._closed:
+            warnings.warn(
+                "Attempting to use a closed FileWriter. The operation will be a noop unless the "
+                "FileWriter is explicitly reopened.",
+                stacklevel=3,
+            )
+
+    def flush(self) -> None:
+        """Write everything added so far to the file."""
+        self._warn_if_closed()
+        self.event_writer.flush()
+
+    def close(self) -> None:
+        """Write everything and close the file; harmless when repeated."""
+        self.event_writer.close()
+        self._closed = True
+
+    def reopen(self) -> None:
+        """Go on in a new file after ``close``."""
+        self.event_writer.reopen()
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class FileWriterCache:
+    """One ``FileWriter`` for each directory."""
+
+    _cache: ClassVar[dict[str, FileWriter]] = {}  # guarded by _lock
+    _lock = threading.RLock()
+
+    @staticmethod
+    def get(logdir: str) -> FileWriter:
+        """The writer of a directory, which is made when first asked for."""
+        from tfnb.framework.default_graph import get_default_graph
+
+        with FileWriterCache._lock:
+            found = FileWriterCache._cache.get(logdir)
+            if found is None:
+                found = FileWriter(logdir, graph=get_default_graph())
+                FileWriterCache._cache[logdir] = found
+            return found
+
+    @staticmethod
+    def clear() -> None:
+        """Close and forget all writers."""
+        with FileWriterCache._lock:
+            writers = list(FileWriterCache._cache.values())
+            FileWriterCache._cache.clear()
+        for writer in writers:
+            writer.close()
+
+
+def initialize(graph: Any = None, session: Any = None) -> NoReturn:
+    """Begin with summaries that write themselves, of which no graph here has any.
+
+    Raises:
+        RuntimeError: No writer of that kind was made; ``FileWriter`` needs no beginning.
+    """
+    raise RuntimeError(
+        "No default tf.contrib.summary.SummaryWriter found: use tf.summary.FileWriter, which needs "
+        "no initialization"
+    )
+
+
+def all_v2_summary_ops() -> list[Any]:
+    """The summaries of the default graph that write themselves: there are none."""
+    return []

@@ -1,0 +1,191 @@
+"""TFRecord files: each record between its length and a checksum, all of it perhaps compressed.
+
+A record is the length (8 bytes), the masked CRC-32C of these 8 bytes, the data, and the data's
+masked CRC-32C; numbers are little-endian. Corresponds to ``record_reader.cc`` and
+``record_writer.cc``.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import zlib
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from tfnb.core import crc32c, errors, file_system
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HEADER: Final = struct.Struct("<QI")
+_FOOTER: Final = struct.Struct("<I")
+# Kinds of compression, and what zlib calls them.
+WINDOW_BITS: Final = {"ZLIB": zlib.MAX_WBITS, "GZIP": 16 + zlib.MAX_WBITS}
+# Lengths from here on are compared with what the file has before memory is asked for.
+_LARGE: Final = 1 << 24
+
+
+def framed(record: bytes) -> bytes:
+    """A record as it stands in a file."""
+    length = struct.pack("<Q", len(record))
+    return b"".join(
+        (
+            length,
+            _FOOTER.pack(crc32c.mask(crc32c.crc32c(length))),
+            record,
+            _FOOTER.pack(crc32c.mask(crc32c.crc32c(record))),
+        )
+    )
+
+
+def tf_records(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The records in a TFRecord file's bytes, each with the place where it begins.
+
+    Raises:
+      DataLossError: a checksum is wrong, or the last record is not whole.
+    """
+    return read_records(io.BytesIO(data))
+
+
+def read_records(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """The records of an open file, each with the place where it begins.
+
+    Raises:
+      DataLossError: a checksum is wrong, or the last record is not whole.
+    """
+    offset = 0
+    while True:
+        header = file.read(_HEADER.size)
+        # A last piece too short for a header counts as the end.
+        if len(header) < _HEADER.size:
+            return
+        length, checksum = _HEADER.unpack(header)
+        if crc32c.mask(crc32c.crc32c(header[:8])) != checksum:
+            raise errors.data_loss(f"corrupted record at {offset} (Is this even a TFRecord file?)")
+        wanted = length + _FOOTER.size
+        rest = file.read(wanted) if length < _LARGE or wanted <= _left(file) else b""
+        if len(rest) < wanted:
+            raise errors.data_loss(
+                f"truncated record at {offset}' failed with Read less bytes than requested"
+            )
+        record = rest[:length]
+        if crc32c.mask(crc32c.crc32c(record)) != _FOOTER.unpack_from(rest, length)[0]:
+            raise errors.data_loss(f"corrupted record at {offset + _HEADER.size}")
+        yield offset, record
+        offset += _HEADER.size + wanted
+
+
+def _left(file: BinaryIO) -> int:
+    """How many bytes follow."""
+    here = file.tell()
+    end = file.seek(0, os.SEEK_END)
+    file.seek(here)
+    return end - here
+
+
+def records_of_file(path: str, compression: str = "") -> Iterator[bytes]:
+    """The records of the file at a path, compressed as "ZLIB", "GZIP", or not at all ("").
+
+    Raises:
+      NotFoundError: there is no such file.
+      DataLossError: a checksum is wrong, or the last record is not whole.
+    """
+    with file_system.open_file(path) as file:
+        source: BinaryIO = io.BytesIO(inflated(file.read(), compression)) if compression else file
+        for _, record in read_records(source):
+            yield record
+
+
+def inflated(data: bytes, compression: str) -> bytes:
+    """Decompressed bytes; several streams may follow each other.
+
+    Raises:
+      DataLossError: they are not what they are said to be.
+    """
+    out = []
+    try:
+        while data:
+            stream = zlib.decompressobj(WINDOW_BITS[compression])
+            out.append(stream.decompress(data) + stream.flush())
+            data = stream.unused_data
+    except zlib.error as error:
+        raise errors.data_loss(f"inflate() failed: {error}") from None
+    return b"".join(out)
+
+
+class RecordWriter:
+    """Writes records to a new file.
+
+    Args:
+      path: of the file.
+      compression: "ZLIB", "GZIP", or "" for none.
+      level: of the compression, 0 to 9; -1 for the usual one.
+      window_bits: base two logarithm of the compression's window; None for the largest.
+      mem_level: how much memory the compression takes, 1 to 9.
+      strategy: of the compression, one of zlib's.
+
+    Raises:
+      NotFoundError: the directory does not exist.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        compression: str = "",
+        level: int = -1,
+        window_bits: int | None = None,
+        mem_level: int = zlib.DEF_MEM_LEVEL,
+        strategy: int = zlib.Z_DEFAULT_STRATEGY,
+    ) -> None:
+        self._path = path
+        self._compressor = None
+        if compression:
+            bits = WINDOW_BITS[compression]
+            if window_bits is not None:
+                bits = abs(window_bits) + (16 if compression == "GZIP" else 0)
+            self._compressor = zlib.compressobj(level, zlib.DEFLATED, bits, mem_level, strategy)
+        self._file: BinaryIO | None = file_system.open_file(path, "wb")
+
+    def _open_file(self) -> BinaryIO:
+        if self._file is None:
+            raise errors.failed_precondition("Writer is closed.")
+        return self._file
+
+    def _put(self, data: bytes) -> None:
+        with file_system.translating_errors(self._path):
+            self._open_file().write(data)
+
+    def write(self, record: bytes) -> None:
+        """Adds a record.
+
+        Raises:
+          FailedPreconditionError: the writer is closed.
+        """
+        self._open_file()
+        data = framed(record)
+        self._put(data if self._compressor is None else self._compressor.compress(data))
+
+    def flush(self) -> None:
+        """Lets readers see what was written.
+
+        Raises:
+          FailedPreconditionError: the writer is closed.
+        """
+        file = self._open_file()
+        if self._compressor is not None:
+            self._put(self._compressor.flush(zlib.Z_SYNC_FLUSH))
+        with file_system.translating_errors(self._path):
+            file.flush()
+
+    def close(self) -> None:
+        """Writes what is left; harmless when repeated."""
+        if self._file is None:
+            return
+        try:
+            if self._compressor is not None:
+                self._put(self._compressor.flush())
+        finally:
+            file, self._file = self._file, None
+            with file_system.translating_errors(self._path):
+                file.close()
