@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-
-import tfnb
+from pathlib import Path
 
 EXPORTS = {
     "resource_loader": [
@@ -31,7 +30,7 @@ def get_path_to_datafile(path: str) -> str:
 
 def get_root_dir_with_all_resources() -> str:
     """The directory of the package."""
-    return os.path.dirname(os.path.abspath(tfnb.__file__))
+    return str(Path(__file__).resolve().parents[1])
 
 
 def load_resource(path: str) -> bytes:
