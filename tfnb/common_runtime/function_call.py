@@ -231,13 +231,23 @@ def converse_now(
     calls: Generator[FunctionCall, list[Any], Any],
     find: Callable[[OpKernelContext, FunctionCall], InstantiatedFunction],
 ) -> Any:
-    """Makes the calls that a kernel yields, one after the other, at once; returns its outputs."""
+    """Makes the calls that a kernel yields, one after the other, at once; returns its outputs.
+
+    The kernel hears of a call that fails.
+    """
     try:
         call = next(calls)
         while True:
-            call = calls.send(call_now(find(ctx, call), ctx, call.args))
+            try:
+                results = call_now(find(ctx, call), ctx, call.args)
+            except Exception as error:
+                call = calls.throw(error)
+            else:
+                call = calls.send(results)
     except StopIteration as end:
         return end.value
+    finally:
+        calls.close()  # what an interrupt has ended lets go of what it holds
 
 
 class Conversation:
@@ -262,14 +272,20 @@ class Conversation:
         ctx, calls = self._ctx, self._calls
         try:
             while True:
-                if isinstance(results, BaseException):
+                if isinstance(results, Exception):
+                    call = calls.throw(results)
+                elif isinstance(results, BaseException):
                     raise results
-                call = calls.send(results)
+                else:
+                    call = calls.send(results)
                 function = self._find(ctx, call)
                 if not function.is_immediate:
                     PendingCall(function, ctx, call.args, self.go_on)
                     return
-                results = call_now(function, ctx, call.args)
+                try:
+                    results = call_now(function, ctx, call.args)
+                except Exception as error:
+                    results = error
         except StopIteration as end:
             self._done(end.value)
         except Exception as error:

@@ -54,6 +54,9 @@ if TYPE_CHECKING:
     from tfnb.graph.graph import Graph, Node
     from tfnb.proto import graph_pb2
 
+_MOST_KNOWN = 256
+_STATE_HANDLE = "_state_handle"
+
 _MULTI_DEVICE = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
 
 
@@ -102,6 +105,7 @@ class FunctionLibraryRuntime:
         self._instances: dict[tuple[Any, ...], InstantiatedFunction] = {}  # guarded by self._lock
         self._in_progress: set[tuple[Any, ...]] = set()  # guarded by self._lock
         self._items: dict[int, list[ExecutorItem]] = {}  # by signature id
+        self._by_state_handle: dict[str, list[tuple[Any, ...]]] = {}  # guarded by self._lock
         self._edge_names = itertools.count(0)
 
     def call(
@@ -152,6 +156,14 @@ class FunctionLibraryRuntime:
         """The name of the function that a function was given as its gradient, or ""."""
         library = self._library()
         return "" if library is None else library.find_gradient(name)
+
+    def release(self, state_handle: str) -> None:
+        """Forgets the functions that calls with such a ``_state_handle`` have made."""
+        with self._lock:
+            for key in self._by_state_handle.pop(state_handle, ()):
+                function = self._instances.pop(key, None)
+                if function is not None:
+                    self._items.pop(function.signature_id, None)
 
     def run(
         self,
@@ -204,15 +216,18 @@ class FunctionLibraryRuntime:
 
     def _bind(self, kernel: OpKernel, functions: Sequence[NameAttrList]) -> OpKernel:
         calls = kernel.compute
-        # The attributes are the kernel's own, so their identity stands for them.
-        found: dict[tuple[str, int], InstantiatedFunction] = {}
+        # Whoever calls has one set of attributes for a function, so its identity stands for it.
+        found: dict[tuple[str, int], tuple[InstantiatedFunction, Any]] = {}
 
         def find(ctx: OpKernelContext, call: FunctionCall) -> InstantiatedFunction:
             key = call.name, id(call.attrs)
-            function = found.get(key)
-            if function is None:
-                function = found[key] = self._find_function(ctx, call)
-            return function
+            known = found.get(key)
+            if known is None:
+                if len(found) > _MOST_KNOWN:
+                    found.clear()
+                # The attributes are kept, so that their id stays their own.
+                known = found[key] = self._find_function(ctx, call), call.attrs
+            return known[0]
 
         is_multi_device = kernel.definition.name in _MULTI_DEVICE
         device: Device = kernel.device  # type: ignore[assignment]
@@ -273,7 +288,15 @@ class FunctionLibraryRuntime:
         Raises:
           NotFoundError: there is no such function.
         """
+        state_handle = ""
+        if _STATE_HANDLE in attrs:
+            attrs = dict(attrs)
+            state_handle = attrs.pop(_STATE_HANDLE)
+            if not self._find(name).op_def.is_stateful:
+                state_handle = ""  # nothing in it remembers anything
         key = _key(name, attrs, device, multi_device)
+        if state_handle:
+            key = (*key, state_handle)
         found = self._instances.get(key)
         if found is not None:
             return found
@@ -294,6 +317,8 @@ class FunctionLibraryRuntime:
                 finally:
                     self._in_progress.discard(key)
                 self._instances[key] = found
+                if state_handle:
+                    self._by_state_handle.setdefault(state_handle, []).append(key)
             return found
 
     def _library(self) -> FunctionLibraryDefinition | None:

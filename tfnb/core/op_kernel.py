@@ -110,6 +110,10 @@ class FunctionLibraryRuntime(Protocol):
         """The name of the function that is the gradient of function ``name``, or ""."""
         ...
 
+    def release(self, state_handle: str) -> None:
+        """Forgets the kernels that calls with the attribute ``_state_handle`` have made."""
+        ...
+
 
 @dataclass(slots=True)
 class FunctionCall:
@@ -117,7 +121,8 @@ class FunctionCall:
 
     Attributes:
       name: of a function of the library; or of a graph, where ``make_graph_def`` is given.
-      attrs: the function's attributes.
+      attrs: the function's attributes; a function with effects has kernels of its own for each
+        ``_state_handle`` among them.
       args: its arguments.
       make_graph_def: makes a GraphDef with an ``_Arg`` for each argument and a ``_Retval`` for each
         result; called once for each name and device.

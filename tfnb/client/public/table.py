@@ -688,19 +688,21 @@ OPS: dict[str, str] = {
         "ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam "
         "ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent "
         "ApplyMomentum ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent "
-        "ApplyRMSProp FIFOQueue PaddingFIFOQueue PriorityQueue RandomShuffleQueue "
-        "ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA "
-        "ResourceApplyAdagradV2 ResourceApplyAdam ResourceApplyAdamWithAmsgrad "
-        "ResourceApplyAddSign ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 "
-        "ResourceApplyGradientDescent ResourceApplyKerasMomentum ResourceApplyMomentum "
-        "ResourceApplyPowerSign ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent "
-        "ResourceApplyRMSProp ResourceScatterAdd ResourceScatterDiv ResourceScatterMax "
-        "ResourceScatterMin ResourceScatterMul ResourceScatterNdAdd ResourceScatterNdMax "
-        "ResourceScatterNdMin ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub "
-        "ResourceScatterUpdate ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad "
-        "ResourceSparseApplyAdagradDA ResourceSparseApplyAdagradV2 "
-        "ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl ResourceSparseApplyFtrlV2 "
-        "ResourceSparseApplyKerasMomentum ResourceSparseApplyMomentum "
+        "ApplyRMSProp ExperimentalParallelInterleaveDataset FIFOQueue InterleaveDataset "
+        "LegacyParallelInterleaveDatasetV2 PaddingFIFOQueue ParallelInterleaveDataset "
+        "ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 "
+        "PriorityQueue RandomShuffleQueue ResourceApplyAdaMax ResourceApplyAdadelta "
+        "ResourceApplyAdagrad ResourceApplyAdagradDA ResourceApplyAdagradV2 ResourceApplyAdam "
+        "ResourceApplyAdamWithAmsgrad ResourceApplyAddSign ResourceApplyCenteredRMSProp "
+        "ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyGradientDescent "
+        "ResourceApplyKerasMomentum ResourceApplyMomentum ResourceApplyPowerSign "
+        "ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent ResourceApplyRMSProp "
+        "ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin "
+        "ResourceScatterMul ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin "
+        "ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub ResourceScatterUpdate "
+        "ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA "
+        "ResourceSparseApplyAdagradV2 ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl "
+        "ResourceSparseApplyFtrlV2 ResourceSparseApplyKerasMomentum ResourceSparseApplyMomentum "
         "ResourceSparseApplyProximalAdagrad ResourceSparseApplyProximalGradientDescent "
         "ResourceSparseApplyRMSProp ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul "
         "ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate ScatterSub "
@@ -753,6 +755,38 @@ OPS: dict[str, str] = {
         "Square Tan Tanh TanhGrad"
     ),
     "tfnb.ops.data_flow_ops": "DynamicPartition DynamicStitch ParallelDynamicStitch",
+    "tfnb.ops.dataset_batch_ops": (
+        "BatchDataset BatchDatasetV2 ExperimentalMapAndBatchDataset ExperimentalUnbatchDataset "
+        "MapAndBatchDataset PaddedBatchDataset PaddedBatchDatasetV2 ParallelBatchDataset "
+        "UnbatchDataset WindowDataset WindowOp"
+    ),
+    "tfnb.ops.dataset_file_ops": (
+        "FixedLengthRecordDataset FixedLengthRecordDatasetV2 TFRecordDataset TFRecordDatasetV2 "
+        "TextLineDataset"
+    ),
+    "tfnb.ops.dataset_function_ops": (
+        "DatasetCardinality DatasetToSingleElement ExperimentalDatasetCardinality "
+        "ExperimentalGroupByWindowDataset ExperimentalScanDataset ExperimentalTakeWhileDataset "
+        "FilterDataset FlatMapDataset GroupByWindowDataset MapDataset ParallelMapDataset "
+        "ParallelMapDatasetV2 ReduceDataset ScanDataset TakeWhileDataset"
+    ),
+    "tfnb.ops.dataset_sequence_ops": (
+        "AnonymousMemoryCache AssertCardinalityDataset AssertNextDataset CacheDataset "
+        "CacheDatasetV2 ConcatenateDataset DeleteMemoryCache DirectedInterleaveDataset "
+        "DummyMemoryCache ExperimentalDirectedInterleaveDataset ExperimentalIgnoreErrorsDataset "
+        "FinalizeDataset IgnoreErrorsDataset ModelDataset OptimizeDataset OptimizeDatasetV2 "
+        "OptionsDataset PrefetchDataset RepeatDataset RewriteDataset ShardDataset SkipDataset "
+        "TakeDataset ZipDataset"
+    ),
+    "tfnb.ops.dataset_shuffle_ops": (
+        "AnonymousRandomSeedGenerator AnonymousSeedGenerator DeleteRandomSeedGenerator "
+        "DeleteSeedGenerator DummySeedGenerator ShuffleAndRepeatDataset ShuffleAndRepeatDatasetV2 "
+        "ShuffleDataset ShuffleDatasetV2 ShuffleDatasetV3"
+    ),
+    "tfnb.ops.dataset_source_ops": (
+        "ExperimentalRandomDataset GeneratorDataset RandomDataset RangeDataset "
+        "SparseTensorSliceDataset TensorDataset TensorSliceDataset"
+    ),
     "tfnb.ops.example_ops": "ParseExample ParseExampleV2 ParseSingleExample",
     "tfnb.ops.function_ops": "_Arg _DeviceArg _DeviceRetval _Retval",
     "tfnb.ops.functional_ops": (
@@ -773,6 +807,12 @@ OPS: dict[str, str] = {
         "ShardedFilespec WriteFile"
     ),
     "tfnb.ops.io_v1_ops": "Restore RestoreSlice Save SaveSlices",
+    "tfnb.ops.iterator_ops": (
+        "AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 DeleteIterator Iterator "
+        "IteratorFromStringHandle IteratorFromStringHandleV2 IteratorGetNext "
+        "IteratorGetNextAsOptional IteratorGetNextSync IteratorToStringHandle IteratorV2 "
+        "MakeIterator OneShotIterator"
+    ),
     "tfnb.ops.list_ops": (
         "EmptyTensorList TensorListConcat TensorListConcatLists TensorListConcatV2 "
         "TensorListElementShape TensorListFromTensor TensorListGather TensorListGetItem "

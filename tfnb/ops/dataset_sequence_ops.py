@@ -1,0 +1,708 @@
+"""Datasets that choose among the elements of others: repeat, take, skip, shard, zip and so on."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.op_registry import register_op
+from tfnb.ops.dataset_iterators import (
+    INFINITE,
+    UNKNOWN,
+    Dataset,
+    DatasetIterator,
+    Element,
+    ImmediateIterator,
+    IteratorScope,
+    as_dataset,
+    check_signature,
+    go_on_or_end,
+)
+from tfnb.ops.dataset_source_ops import METADATA, OUTPUTS, scalar_handle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tfnb.core.dtypes import DType
+    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.core.tensor_shape import TensorShape
+    from tfnb.ops.dataset_iterators import type_of_next
+
+_IN = "input_dataset: variant"
+_numbers = itertools.count()
+
+
+def scalar_int(value: Any, name: str) -> int:
+    """The number in a scalar.
+
+    Raises:
+      InvalidArgumentError: it is no scalar.
+    """
+    if np.ndim(value):
+        raise errors.invalid_argument(f"{name} must be a scalar")
+    return int(value)
+
+
+# ------------------------------------------------------------------------------- repeat, take, skip
+
+
+class _RepeatIterator(DatasetIterator):
+    def __init__(self, scope: IteratorScope, source: Dataset, count: int) -> None:
+        self._scope, self._source, self._left = scope, source, count
+        self._inner: DatasetIterator | None = None
+        self._has_any = True
+
+    def get_next(self, ctx: OpKernelContext) -> type_of_next:
+        """The next element; an endless repetition of nothing ends."""
+        while self._left and self._has_any:
+            if self._inner is None:
+                self._inner, is_first = self._source.make(self._scope), True
+            else:
+                is_first = False
+            element = yield from self._inner.get_next(ctx)
+            if element is not None:
+                return element
+            self._inner = None
+            if self._left > 0:
+                self._left -= 1
+            elif is_first:
+                self._has_any = False
+            go_on_or_end(ctx)
+        return None
+
+
+@register_op(
+    "RepeatDataset", f"{_IN}, count: int64 -> handle: variant", *OUTPUTS, METADATA,
+    shape=scalar_handle, devices=("CPU",),
+)  # fmt: skip
+def repeat_dataset(
+    xp: Any,
+    input_dataset: Any,
+    count: Any,
+    *,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Any:
+    """The elements of a dataset so many times; without end if the count is negative."""
+    source, times = as_dataset(input_dataset), scalar_int(count, "count")
+    size = source.cardinality
+    if times < 0:
+        total = 0 if size == 0 else INFINITE
+    elif times == 0:
+        total = 0
+    else:
+        total = size * times if size >= 0 else size
+    return Dataset(
+        output_types, output_shapes, lambda scope: _RepeatIterator(scope, source, times), total
+    )
+
+
+class _TakeIterator(DatasetIterator):
+    def __init__(self, inner: DatasetIterator, count: int) -> None:
+        self._inner, self._left = inner, count
+
+    def get_next(self, ctx: OpKernelContext) -> type_of_next:
+        """The next element; nothing more of the source is asked for than is taken."""
+        if not self._left:
+            return None
+        element = yield from self._inner.get_next(ctx)
+        if element is None:
+            self._left = 0
+        elif self._left > 0:
+            self._left -= 1
+        return element
+
+
+@register_op(
+    "TakeDataset", f"{_IN}, count: int64 -> handle: variant", *OUTPUTS, METADATA,
+    shape=scalar_handle, devices=("CPU",),
+)  # fmt: skip
+def take_dataset(
+    xp: Any,
+    input_dataset: Any,
+    count: Any,
+    *,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Any:
+    """At most so many elements; all if the count is negative."""
+    source, most = as_dataset(input_dataset), scalar_int(count, "count")
+    size = source.cardinality
+    if most < 0:
+        total = size
+    elif size == INFINITE:
+        total = most
+    else:
+        total = min(size, most) if size >= 0 else UNKNOWN if most else 0
+    return Dataset(
+        output_types, output_shapes, lambda scope: _TakeIterator(source.make(scope), most), total
+    )
+
+
+class _SkipIterator(DatasetIterator):
+    def __init__(self, inner: DatasetIterator, count: int) -> None:
+        self._inner, self._to_skip = inner, count
+
+    def get_next(self, ctx: OpKernelContext) -> type_of_next:
+        """The next element; the first call leaves out what is to be skipped."""
+        while self._to_skip:
+            if (yield from self._inner.get_next(ctx)) is None:
+                self._to_skip = 0
+                return None
+            self._to_skip -= 1
+            go_on_or_end(ctx)
+        return (yield from self._inner.get_next(ctx))
+
+
+class _EmptyIterator(ImmediateIterator):
+    def take(self, ctx: OpKernelContext) -> Element | None:
+        """Nothing."""
+        return None
+
+
+@register_op(
+    "SkipDataset", f"{_IN}, count: int64 -> handle: variant", *OUTPUTS, METADATA,
+    shape=scalar_handle, devices=("CPU",),
+)  # fmt: skip
+def skip_dataset(
+    xp: Any,
+    input_dataset: Any,
+    count: Any,
+    *,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Any:
+    """All but the first elements; none if the count is negative."""
+    source, first = as_dataset(input_dataset), scalar_int(count, "count")
+    if first < 0:
+        return Dataset(output_types, output_shapes, lambda scope: _EmptyIterator(), 0)
+    size = source.cardinality
+    total = max(0, size - first) if size >= 0 else size
+    return Dataset(
+        output_types, output_shapes, lambda scope: _SkipIterator(source.make(scope), first), total
+    )
+
+
+class _ShardIterator(DatasetIterator):
+    def __init__(
+        self, inner: DatasetIterator, num_shards: int, index: int, require_non_empty: bool
+    ) -> None:
+        self._inner, self._num_shards, self._index = inner, num_shards, index
+        self._require = require_non_empty
+        self._next = 0
+
+    def get_next(self, ctx: OpKernelContext) -> type_of_next:
+        """The next element whose number belongs to the shard."""
+        while True:
+            element = yield from self._inner.get_next(ctx)
+            if element is None:
+                if self._require and self._next < self._num_shards:
+                    raise errors.invalid_argument(
+                        "Could not apply FILE based sharding: the dataset only has "
+                        f"{self._next} file(s), which is not enough for the required "
+                        f"{self._num_shards} shards/workers."
+                    )
+                return None
+            number, self._next = self._next, self._next + 1
+            if number % self._num_shards == self._index:
+                return element
+            go_on_or_end(ctx)
+
+
+@register_op(
+    "ShardDataset", f"{_IN}, num_shards: int64, index: int64 -> handle: variant",
+    "require_non_empty: bool = false", *OUTPUTS, METADATA, shape=scalar_handle, devices=("CPU",),
+)  # fmt: skip
+def shard_dataset(
+    xp: Any,
+    input_dataset: Any,
+    num_shards: Any,
+    index: Any,
+    *,
+    require_non_empty: bool,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Any:
+    """Every n-th element, beginning with that of a number.
+
+    Raises:
+      InvalidArgumentError: there is no such shard.
+    """
+    source = as_dataset(input_dataset)
+    shards, own = scalar_int(num_shards, "num_shards"), scalar_int(index, "index")
+    if shards <= 0:
+        raise errors.invalid_argument(
+            f"Number of shards must be greater than zero (currently num_shards = {shards})."
+        )
+    if own < 0 or own >= shards:
+        raise errors.invalid_argument(
+            f"Index must be between 0 and {shards - 1} (currently index = {own})."
+        )
+    size = source.cardinality
+    total = size // shards + (own < size % shards) if size >= 0 else size
+    return Dataset(
+        output_types,
+        output_shapes,
+        lambda scope: _ShardIterator(source.make(scope), shards, own, require_non_empty),
+        total,
+    )
+
+
+# --------------------------------------------------------------------------------- several datasets
+
+
+class _ZipIterator(DatasetIterator):
+    def __init__(self, inners: Sequence[DatasetIterator]) -> None:
+        self._inners = inners
+
+    def get_next(self, ctx: OpKernelContext) -> type_of_next:
+        """The next elements of all, joined; the end is that of the shortest."""
+        if not self._inners:
+            return None
+        joined: list[Any] = []
+        for inner in self._inners:
+            element = yield from inner.get_next(ctx)
+            if element is None:
+                self._inners = ()
+                return None
+            joined += element
+        return tuple(joined)
+
+
+@register_op(
+    "ZipDataset", "input_datasets: N * variant -> handle: variant", *OUTPUTS, "N: int >= 1",
+    METADATA, shape=scalar_handle, devices=("CPU",),
+)  # fmt: skip
+def zip_dataset(
+    xp: Any,
+    input_datasets: list[Any],
+    *,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Any:
+    """Elements of several datasets side by side."""
+    sources = [as_dataset(value) for value in input_datasets]
+    sizes = [source.cardinality for source in sources]
+    if UNKNOWN in sizes:
+        total = UNKNOWN
+    else:
+        total = min([size for size in sizes if size != INFINITE], default=INFINITE)
+    return Dataset(
+        output_types,
+        output_shapes,
+        lambda scope: _ZipIterator([source.make(scope) for source in sources]),
+        total,
+    )
+
+
+class _ConcatenateIterator(DatasetIterator):
+    def __init__(self, scope: IteratorScope, sources: Sequence[Dataset]) -> None:
+        self._scope, self._rest = scope, list(sources)
+        self._inner: DatasetIterator | None = None
+
+    def get_next(self, ctx: OpKernelContext) -> type_of_next:
+        """The next element of the one, then of the other."""
+        while True:
+            if self._inner is None:
+                if not self._rest:
+                    return None
+                self._inner = self._rest.pop(0).make(self._scope)
+            element = yield from self._inner.get_next(ctx)
+            if element is not None:
+                return element
+            self._inner = None
+
+
+@register_op(
+    "ConcatenateDataset", f"{_IN}, another_dataset: variant -> handle: variant", *OUTPUTS,
+    METADATA, shape=scalar_handle, devices=("CPU",),
+)  # fmt: skip
+def concatenate_dataset(
+    xp: Any,
+    input_dataset: Any,
+    another_dataset: Any,
+    *,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Any:
+    """The elements of one dataset, then those of another.
+
+    Raises:
+      InvalidArgumentError: their types differ.
+    """
+    one, other = as_dataset(input_dataset), as_dataset(another_dataset)
+    if list(one.types) != list(other.types):
+        raise errors.invalid_argument(
+            "input dataset and another dataset have different output_types"
+        )
+    sizes = one.cardinality, other.cardinality
+    total = UNKNOWN if UNKNOWN in sizes else sum(sizes)
+    if INFINITE in sizes:
+        total = INFINITE
+    return Dataset(
+        output_types, output_shapes, lambda scope: _ConcatenateIterator(scope, (one, other)), total
+    )
+
+
+class _DirectedIterator(DatasetIterator):
+    def __init__(
+        self, selector: DatasetIterator, inners: Sequence[DatasetIterator], stops: bool
+    ) -> None:
+        self._selector = selector
+        self._inners: list[DatasetIterator | None] = list(inners)
+        self._stops = stops
+        self._is_over = False
+
+    def get_next(self, ctx: OpKernelContext) -> type_of_next:
+        """An element of the dataset that the selector names; of the next choice if that is over."""
+        while not self._is_over:
+            choice = yield from self._selector.get_next(ctx)
+            if choice is None:
+                break
+            number = int(choice[0])
+            if not 0 <= number < len(self._inners):
+                raise errors.invalid_argument(
+                    f"Selector index out of range: {number} >= {len(self._inners)}"
+                )
+            inner = self._inners[number]
+            if inner is not None:
+                element = yield from inner.get_next(ctx)
+                if element is not None:
+                    return element
+                if self._stops:
+                    break
+                self._inners[number] = None
+                if not any(self._inners):
+                    break
+            go_on_or_end(ctx)
+        self._is_over = True
+        return None
+
+
+def _directed(
+    xp: Any,
+    selector_input_dataset: Any,
+    data_input_datasets: list[Any],
+    *,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+    stop_on_empty_dataset: bool = False,
+) -> Any:
+    """Elements of several datasets, in the order that another dataset says."""
+    selector = as_dataset(selector_input_dataset)
+    sources = [as_dataset(value) for value in data_input_datasets]
+    return Dataset(
+        output_types,
+        output_shapes,
+        lambda scope: _DirectedIterator(
+            selector.make(scope), [one.make(scope) for one in sources], stop_on_empty_dataset
+        ),
+    )
+
+
+_DIRECTED = (
+    "selector_input_dataset: variant, data_input_datasets: N * variant -> handle: variant",
+    *OUTPUTS, "N: int >= 1",
+)  # fmt: skip
+directed_interleave_dataset = register_op(
+    "DirectedInterleaveDataset", *_DIRECTED, "stop_on_empty_dataset: bool = false",
+    shape=scalar_handle, devices=("CPU",),
+)(_directed)  # fmt: skip
+experimental_directed_interleave_dataset = register_op(
+    "ExperimentalDirectedInterleaveDataset", *_DIRECTED, shape=scalar_handle, devices=("CPU",)
+)(_directed)
+
+
+# -------------------------------------------------------------------------------------------- cache
+
+
+class MemoryCache:
+    """The elements of a dataset, once somebody has gone through all of them."""
+
+    def __init__(self) -> None:
+        self.elements: list[Element] | None = None
+
+
+class _CachingIterator(DatasetIterator):
+    """Goes through the source and keeps what comes; the end makes the cache complete."""
+
+    def __init__(self, inner: DatasetIterator, cache: MemoryCache) -> None:
+        self._inner, self._cache = inner, cache
+        self._kept: list[Element] = []
+
+    def get_next(self, ctx: OpKernelContext) -> type_of_next:
+        element = yield from self._inner.get_next(ctx)
+        if element is not None:
+            self._kept.append(element)
+        elif self._cache.elements is None:
+            self._cache.elements = self._kept
+        return element
+
+
+class _CachedIterator(ImmediateIterator):
+    def __init__(self, elements: list[Element]) -> None:
+        self._elements, self._next = elements, 0
+
+    def take(self, ctx: OpKernelContext) -> Element | None:
+        index = self._next
+        if index >= len(self._elements):
+            return None
+        self._next = index + 1
+        return self._elements[index]
+
+
+def _cached(
+    source: Dataset, filename: Any, find: Callable[[IteratorScope], MemoryCache]
+) -> Callable[[IteratorScope], DatasetIterator]:
+    name = np.asarray(filename).item()
+    if name:
+        raise errors.unimplemented(
+            f"A cache in a file ({name.decode(errors='replace')!r}) is not supported: leave the "
+            "file name of cache() out to keep the elements in memory."
+        )
+
+    def make(scope: IteratorScope) -> DatasetIterator:
+        cache = find(scope)
+        if cache.elements is not None:
+            return _CachedIterator(cache.elements)
+        return _CachingIterator(source.make(scope), cache)
+
+    return make
+
+
+@register_op(
+    "CacheDataset", f"{_IN}, filename: string -> handle: variant", *OUTPUTS, METADATA,
+    shape=scalar_handle, devices=("CPU",),
+)  # fmt: skip
+def cache_dataset(
+    xp: Any,
+    input_dataset: Any,
+    filename: Any,
+    *,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Any:
+    """The elements of a dataset, which is gone through once.
+
+    Raises:
+      UnimplementedError: the elements are to be kept in a file.
+    """
+    source, cache = as_dataset(input_dataset), MemoryCache()
+    make = _cached(source, filename, lambda scope: cache)
+    return Dataset(output_types, output_shapes, make, source.cardinality)
+
+
+@register_op(
+    "CacheDatasetV2", f"{_IN}, filename: string, cache: resource -> handle: variant", *OUTPUTS,
+    METADATA, stateful=True, shape=scalar_handle, devices=("CPU",),
+)  # fmt: skip
+def cache_dataset_v2(
+    ctx: OpKernelContext,
+    input_dataset: Any,
+    filename: Any,
+    cache: Any,
+    *,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Any:
+    """The elements of a dataset, kept in a cache that other datasets may share."""
+    source, kept = as_dataset(input_dataset), ctx.resource_manager.lookup(cache)
+    make = _cached(source, filename, lambda scope: kept)
+    return Dataset(output_types, output_shapes, make, source.cardinality)
+
+
+class Deleter:
+    """A variant that stands for the right to delete a resource."""
+
+    shape = ()
+
+
+@register_op(
+    "AnonymousMemoryCache", "-> handle: resource, deleter: variant", stateful=True,
+    shape=lambda c: [scalar_handle(c)] * 2, devices=("CPU",),
+)  # fmt: skip
+def anonymous_memory_cache(ctx: OpKernelContext) -> Any:
+    """An empty cache of its own."""
+    name = f"AnonymousMemoryCache{next(_numbers)}"
+    ctx.resource_manager.create("", "MemoryCache", name, MemoryCache())
+    return ctx.resource_manager.make_handle(name, "MemoryCache"), Deleter()
+
+
+@register_op(
+    "DummyMemoryCache", "-> handle: resource", stateful=True, shape=scalar_handle,
+    devices=("CPU",),
+)  # fmt: skip
+def dummy_memory_cache(ctx: OpKernelContext) -> Any:
+    """A cache of the node, for graphs that have no place for one."""
+    name = f"{ctx.node_name}_cache"
+    ctx.resource_manager.lookup_or_create("", "MemoryCache", name, MemoryCache)
+    return ctx.resource_manager.make_handle(name, "MemoryCache")
+
+
+@register_op(
+    "DeleteMemoryCache", "handle: resource, deleter: variant ->", stateful=True,
+    shape=lambda c: [], devices=("CPU",),
+)  # fmt: skip
+def delete_memory_cache(ctx: OpKernelContext, handle: Any, deleter: Any) -> None:
+    """Forgets a cache."""
+    ctx.resource_manager.delete(handle)
+
+
+# ------------------------------------------------------------------------------- the same elements
+
+
+class _IgnoreErrorsIterator(DatasetIterator):
+    def __init__(self, inner: DatasetIterator) -> None:
+        self._inner = inner
+
+    def get_next(self, ctx: OpKernelContext) -> type_of_next:
+        """The next element that is computed without an error."""
+        while True:
+            try:
+                return (yield from self._inner.get_next(ctx))
+            except errors.OpError:
+                go_on_or_end(ctx)  # what ends the step is not ignored
+
+
+def _ignore_errors(
+    xp: Any,
+    input_dataset: Any,
+    *,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Any:
+    """The elements that are computed without an error."""
+    source = as_dataset(input_dataset)
+    size = INFINITE if source.cardinality == INFINITE else UNKNOWN
+    return Dataset(
+        output_types, output_shapes, lambda scope: _IgnoreErrorsIterator(source.make(scope)), size
+    )
+
+
+ignore_errors_dataset = register_op(
+    "IgnoreErrorsDataset", f"{_IN} -> handle: variant", *OUTPUTS, "log_warning: bool = false",
+    shape=scalar_handle, devices=("CPU",),
+)(_ignore_errors)  # fmt: skip
+experimental_ignore_errors_dataset = register_op(
+    "ExperimentalIgnoreErrorsDataset", f"{_IN} -> handle: variant", *OUTPUTS,
+    "log_warning: bool = false", shape=scalar_handle, devices=("CPU",),
+)(_ignore_errors)  # fmt: skip
+
+
+class _CountedIterator(DatasetIterator):
+    def __init__(self, inner: DatasetIterator, count: int) -> None:
+        self._inner, self._count, self._seen = inner, count, 0
+
+    def get_next(self, ctx: OpKernelContext) -> type_of_next:
+        """The next element; there must be as many as was said."""
+        element = yield from self._inner.get_next(ctx)
+        self._seen += element is not None
+        if element is None and self._count not in (UNKNOWN, self._seen):
+            text = "an infinite number of" if self._count == INFINITE else str(self._count)
+            raise errors.failed_precondition(
+                f"Input dataset was expected to contain {text} elements but contained only "
+                f"{self._seen} element{'' if self._seen == 1 else 's'}."
+            )
+        if element is not None and 0 <= self._count < self._seen:
+            raise errors.failed_precondition(
+                f"Input dataset was expected to contain {self._count} elements but contained at "
+                f"least {self._seen} elements."
+            )
+        return element
+
+
+@register_op(
+    "AssertCardinalityDataset", f"{_IN}, cardinality: int64 -> handle: variant", *OUTPUTS,
+    shape=scalar_handle, devices=("CPU",),
+)  # fmt: skip
+def assert_cardinality_dataset(
+    xp: Any,
+    input_dataset: Any,
+    cardinality: Any,
+    *,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Any:
+    """The same elements, of which there must be so many."""
+    source, count = as_dataset(input_dataset), scalar_int(cardinality, "cardinality")
+    return Dataset(
+        output_types,
+        output_shapes,
+        lambda scope: _CountedIterator(source.make(scope), count),
+        count,
+    )
+
+
+def _same(
+    xp: Any,
+    input_dataset: Any,
+    *settings: Any,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Any:
+    """The same elements: nothing here is computed ahead or in parallel."""
+    source = as_dataset(input_dataset)
+    check_signature(source.types, source.shapes, output_types, output_shapes)
+    return Dataset(output_types, output_shapes, source.make, source.cardinality)
+
+
+@register_op(
+    "PrefetchDataset", f"{_IN}, buffer_size: int64 -> handle: variant", *OUTPUTS,
+    "slack_period: int = 0", "legacy_autotune: bool = true", "buffer_size_min: int = 0", METADATA,
+    shape=scalar_handle, devices=("CPU",),
+)  # fmt: skip
+def prefetch_dataset(
+    xp: Any,
+    input_dataset: Any,
+    buffer_size: Any,
+    *,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Any:
+    """The same elements; they are computed when they are asked for.
+
+    Raises:
+      InvalidArgumentError: the buffer size is negative, and not -1.
+    """
+    if scalar_int(buffer_size, "buffer_size") < -1:
+        raise errors.invalid_argument(
+            "buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning"
+        )
+    return _same(xp, input_dataset, output_types=output_types, output_shapes=output_shapes)
+
+
+_CONFIGS = "optimization_configs: list(string) = []"
+
+optimize_dataset = register_op(
+    "OptimizeDataset", f"{_IN}, optimizations: string -> handle: variant", *OUTPUTS, _CONFIGS,
+    shape=scalar_handle, devices=("CPU",),
+)(_same)  # fmt: skip
+optimize_dataset_v2 = register_op(
+    "OptimizeDatasetV2",
+    f"{_IN}, optimizations_enabled: string, optimizations_disabled: string, "
+    "optimizations_default: string -> handle: variant",
+    *OUTPUTS, _CONFIGS, shape=scalar_handle, devices=("CPU",),
+)(_same)  # fmt: skip
+model_dataset = register_op(
+    "ModelDataset", f"{_IN} -> handle: variant", "algorithm: int = 0", "cpu_budget: int = 0",
+    "ram_budget: int = 0", *OUTPUTS, shape=scalar_handle, devices=("CPU",),
+)(_same)  # fmt: skip
+options_dataset = register_op(
+    "OptionsDataset", f"{_IN} -> handle: variant", "serialized_options: string", *OUTPUTS,
+    METADATA, shape=scalar_handle, devices=("CPU",),
+)(_same)  # fmt: skip
+finalize_dataset = register_op(
+    "FinalizeDataset", f"{_IN} -> handle: variant", "has_captured_ref: bool = false", *OUTPUTS,
+    shape=scalar_handle, devices=("CPU",),
+)(_same)  # fmt: skip
+assert_next_dataset = register_op(
+    "AssertNextDataset", f"{_IN}, transformations: string -> handle: variant", *OUTPUTS,
+    shape=scalar_handle, devices=("CPU",),
+)(_same)  # fmt: skip
+rewrite_dataset = register_op(
+    "RewriteDataset", f"{_IN}, rewrite_name: string -> handle: variant", *OUTPUTS,
+    shape=scalar_handle, devices=("CPU",),
+)(_same)  # fmt: skip
