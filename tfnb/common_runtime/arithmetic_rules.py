@@ -170,8 +170,8 @@ def neutral_operand(rewriter: GraphRewriter, node: Node) -> str | None:
     if inputs is None or not _is_plain_number(node.output_types[0]):
         return None
     for side in sides:
-        value = constant_of(inputs[side])
-        if value is None or not is_neutral(value):
+        value = rewriter.constant_if(is_neutral, inputs[side])
+        if value is None:
             continue
         other = inputs[1 - side]
         if _broadens(rewriter, value.shape, other):
@@ -190,9 +190,9 @@ def absorbing_operand(rewriter: GraphRewriter, node: Node) -> str | None:
         return None
     is_absorbing = _ABSORBING[node.op]
     for side in (0, 1):
-        value = constant_of(inputs[side])
+        value = rewriter.constant_if(is_absorbing, inputs[side])
         other = inputs[1 - side]
-        if value is None or not value.size or not is_absorbing(value) or other[0].is_switch:
+        if value is None or not value.size or other[0].is_switch:
             continue
         done = _known_value(rewriter, node, value.reshape(-1)[0], [other[0]], inputs[side][0])
         if done is not None:
@@ -371,7 +371,7 @@ def squared_difference(rewriter: GraphRewriter, node: Node) -> str | None:
     inner = inner_of(rewriter, node, "Sub")
     inputs = None if inner is None else rewriter.inputs(inner)
     dtype = node.output_types[0]
-    if inner is None or inputs is None or rewriter.num_consumers(inner) != 1:
+    if inner is None or inputs is None or not rewriter.has_one_consumer(inner):
         return None
     if dtype.name not in ("float16", "float32", "float64", "int32", "int64"):
         return None
@@ -429,10 +429,11 @@ def common_factor(rewriter: GraphRewriter, node: Node) -> str | None:
     rewriter.become(left, op, attrs, rest, control_inputs_of(right))
     rewriter.shapes.forget(left)
     rewriter.become(node, "Mul", {"T": dtype}, [shared, (left, 0)])
+    rewriter.reorder()
     return f"'{node.name}' ({op}): the factor '{shared[0].name}:{shared[1]}' was taken out"
 
 
 def _is_private_product(rewriter: GraphRewriter, node: Node) -> bool:
     return (
-        node.op == "Mul" and rewriter.num_consumers(node) == 1 and node.name not in rewriter.targets
+        node.op == "Mul" and rewriter.has_one_consumer(node) and node.name not in rewriter.targets
     )

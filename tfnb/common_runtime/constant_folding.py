@@ -8,6 +8,7 @@ runs inside a loop. Corresponds to ``constant_folding.cc`` and ``optimizer_cse.c
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,15 +18,21 @@ from tfnb.common_runtime.optimization_registry import (
     Grouping,
     OptimizationPassOptions,
 )
+from tfnb.common_runtime.static_shapes import control_inputs_of, inputs_of
 from tfnb.core.attr_value import TensorAttr
+from tfnb.core.dtypes import DType
 from tfnb.core.errors import OpError
 from tfnb.core.op_kernel import create_kernel
 from tfnb.graph.algorithm import reverse_post_order
 from tfnb.graph.function_library import FunctionDefinition
+from tfnb.graph.node_kind import node_kind
 from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tfnb.common_runtime.device import Device
+    from tfnb.core.op_registry import OpDefinition
     from tfnb.graph.graph import Graph, Node
 
 # A folded constant larger than this is not worth its memory, in bytes.
@@ -57,37 +64,54 @@ def fold_constants(graph: Graph, device: Device, max_bytes: int) -> list[str]:
     if device.device_type != "CPU":
         return []
     values: dict[int, tuple[Any, ...]] = {}
-    for node in reverse_post_order(graph):
-        found = _value(node, values, device)
-        if found is not None:
-            values[node.id] = found
+    folded = []
+    # From the constants on, which leaves most nodes of most graphs alone: a node is looked at when
+    # the last of its inputs is found to be constant.
+    missing: dict[int, int] = {}
+    waiting = [node for node in graph.op_nodes() if node.kind.is_constant and _is_free(node)]
+    while waiting:
+        for edge in waiting.pop().out_edges:
+            node = edge.dst
+            if edge.is_control:
+                continue
+            left = missing[node.id] = missing.get(node.id, len(node.input_types)) - 1
+            if left or not _is_free(node):
+                continue
+            found = _value(node, values, device)
+            if found is not None:
+                values[node.id] = found
+                folded.append(node)
+                waiting.append(node)
+    if not folded:
+        return []
     actions = []
-    for node in list(graph.op_nodes()):
-        if node.id not in values or node.is_constant:
-            continue
+    for node in sorted(folded, key=lambda node: node.id):
         actions += _replace(graph, node, values, max_bytes)
     _remove_unused(graph, values)
     return actions
 
 
+def _is_free(node: Node) -> bool:
+    """Whether the node waits for nothing but its inputs."""
+    return not control_inputs_of(node)
+
+
 def _value(
     node: Node, values: dict[int, tuple[Any, ...]], device: Device
 ) -> tuple[Any, ...] | None:
-    """The outputs of a node that is constant, else None."""
-    if not node.is_op or not is_pure(node, device):
+    """The outputs of a node whose inputs are all constant, or None where it stays."""
+    inputs = inputs_of(node)
+    if inputs is None or not is_pure(node, device):
         return None
-    if not node.is_constant and not node.num_inputs:
-        return None
-    args: list[Any] = [None] * node.num_inputs
-    for edge in node.in_edges:
-        if edge.is_control:
-            if edge.src.is_op:
-                return None
-            continue
-        known = values.get(edge.src.id)
+    args = []
+    for src, output in inputs:
+        known = values.get(src.id)
         if known is None:
-            return None
-        args[edge.dst_input] = known[edge.src_output]
+            known = compute_constant(src, [], device) if is_pure(src, device) else None
+            if known is None:
+                return None
+            values[src.id] = known
+        args.append(known[output])
     return compute_constant(node, args, device)
 
 
@@ -119,15 +143,22 @@ def is_pure(node: Node, device: Device) -> bool:
 
 def _is_pure_anywhere(node: Node) -> bool:
     definition = node.op_definition
-    if definition is None or isinstance(definition, FunctionDefinition) or node.is_stateful:
+    if definition is None or isinstance(definition, FunctionDefinition):
         return False
-    kind = node.kind
-    if kind.is_control_flow or kind.is_placeholder or node.is_send or node.is_recv:
+    return _is_pure_op(definition, node.input_types, node.output_types)
+
+
+@cache
+def _is_pure_op(
+    definition: OpDefinition, input_types: tuple[DType, ...], output_types: tuple[DType, ...]
+) -> bool:
+    kind = node_kind(definition.name)
+    if definition.is_stateful or kind.is_control_flow or kind.is_placeholder:
         return False
-    types = (*node.input_types, *node.output_types)
-    if any(t.is_ref_dtype or t.name in ("resource", "variant") for t in types):
+    if kind.is_transfer_node or not output_types:
         return False
-    return bool(node.output_types)
+    types = (*input_types, *output_types)
+    return not any(t.is_ref_dtype or t.name in ("resource", "variant") for t in types)
 
 
 def _replace(
@@ -185,19 +216,36 @@ class CommonSubexpressionElimination:
         return join_equal_nodes(options.graph, keep=options.targets)
 
 
-def join_equal_nodes(graph: Graph, *, keep: frozenset[str] = frozenset()) -> list[str]:
+def join_equal_nodes(
+    graph: Graph, *, keep: frozenset[str] = frozenset(), order: Iterable[Node] | None = None
+) -> list[str]:
     """Replaces every repetition of a pure node by its first on the same device.
 
     Args:
       graph: the graph to change.
       keep: names of nodes that stay, because a step is asked to run them.
+      order: the nodes in the order in which they are looked at, where it is known already.
     """
     first: dict[Any, Node] = {}
+    # Few nodes have op and operands of another; only what does is looked at more closely.
+    alike: dict[Any, Node | None] = {}
     repeated: list[Node] = []
     actions = []
-    for node in reverse_post_order(graph):
-        if not node.is_op or not _is_pure_anywhere(node):
+    for node in reverse_post_order(graph) if order is None else order:
+        if not _is_pure_anywhere(node):
             continue
+        inputs = inputs_of(node)
+        if inputs is None:
+            continue
+        rough = (node.op, *inputs)
+        twin = alike.setdefault(rough, node)
+        if twin is node:
+            continue
+        if twin is not None:
+            alike[rough] = None
+            key = node_key(twin)
+            if key is not None:
+                first[key] = twin
         key = node_key(node)
         if key is None:
             continue
@@ -217,7 +265,7 @@ def join_equal_nodes(graph: Graph, *, keep: frozenset[str] = frozenset()) -> lis
 
 def node_key(node: Node) -> Any:
     """Something equal for nodes that compute the same from the same; None where it is too large."""
-    inputs: list[Any] = [None] * node.num_inputs
+    inputs: list[Any] = [None] * len(node.input_types)
     controls = []
     for edge in node.in_edges:
         if edge.is_control:
@@ -246,7 +294,7 @@ def _attr_key(value: Any) -> Any:
             return None
         content = tuple(array.ravel().tolist()) if array.dtype.hasobject else array.tobytes()
         return array.dtype.str, array.shape, content
-    return repr(value)
+    return value if type(value) is DType else repr(value)
 
 
 REGISTRY.register(Grouping.POST_PARTITIONING, 10, ConstantFolding())

@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING
 from tfnb.common_runtime.static_shapes import control_inputs_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tfnb.common_runtime.graph_rewriter import GraphRewriter
     from tfnb.common_runtime.optimization_registry import OptimizationPassOptions
     from tfnb.graph.graph import Edge, Node
 
 # They compute nothing that anybody could miss, and cannot fail.
 _ORDER_ONLY = frozenset(["Identity", "Shape", "Size", "Rank", "StopGradient", "Snapshot"])
+_IDLE = frozenset(["Const", "NoOp"])
+_NO_OP = frozenset(["NoOp"])
 # How many nodes are looked at to find out which of a node's control edges say anything.
 _MAX_LOOK_BACK = 200
 
@@ -36,8 +40,8 @@ def _drop_edges_from_constants(rewriter: GraphRewriter) -> list[str]:
     """A constant that waits for nothing is there from the start."""
     idle = [
         edge
-        for node in rewriter.graph.op_nodes()
-        if node.op in ("Const", "NoOp") and not control_inputs_of(node)
+        for node in rewriter.nodes_of(_IDLE)
+        if not control_inputs_of(node)
         for edge in node.out_edges
         if edge.is_control and edge.dst.is_op and _waits_plainly(edge.dst)
     ]
@@ -57,8 +61,8 @@ def _waits_plainly(node: Node) -> bool:
 def _become_no_ops(rewriter: GraphRewriter) -> list[str]:
     """An Identity that nobody reads only orders others: it need not take its input."""
     actions = []
-    for node in list(rewriter.graph.op_nodes()):
-        if node.op not in _ORDER_ONLY or node.name in rewriter.targets:
+    for node in rewriter.nodes_of(_ORDER_ONLY):
+        if node.name in rewriter.targets:
             continue
         consumers = [edge for edge in node.out_edges if edge.dst.is_op]
         inputs = rewriter.inputs(node)
@@ -76,8 +80,8 @@ def _become_no_ops(rewriter: GraphRewriter) -> list[str]:
 def _bypass_no_ops(rewriter: GraphRewriter) -> list[str]:
     """Lets the consumers of a NoOp wait for what it waits for, where that takes no more edges."""
     actions = []
-    for node in list(rewriter.graph.op_nodes()):
-        if node.op != "NoOp" or node.name in rewriter.targets:
+    for node in rewriter.nodes_of(_NO_OP):
+        if node.name in rewriter.targets:
             continue
         sources = list(dict.fromkeys(control_inputs_of(node)))
         consumers = [edge.dst for edge in node.out_edges if edge.dst.is_op]
@@ -99,15 +103,18 @@ def _bypass_no_ops(rewriter: GraphRewriter) -> list[str]:
 
 def _drop_implied_edges(rewriter: GraphRewriter) -> list[str]:
     """A control edge beside a longer way from the same node says nothing."""
-    implied = [edge for node in rewriter.graph.op_nodes() for edge in _implied_edges(node)]
+    order = rewriter.order()
+    nodes = [node for node in order if 2 <= len(node.in_edges) != len(node.data_in_edges)]
+    position = {node: index for index, node in enumerate(order)} if nodes else {}
+    implied = [edge for node in nodes for edge in _implied_edges(node, position)]
     # Together they may go: the longest way between two nodes has no edge that is implied.
     rewriter.remove_edges(implied)
     return [f"'{edge.dst.name}' waits for '{edge.src.name}' anyway" for edge in implied]
 
 
-def _implied_edges(node: Node) -> list[Edge]:
+def _implied_edges(node: Node, position: Mapping[Node, int]) -> list[Edge]:
     """The control edges into a node from others that it comes after, and is dead with, anyway."""
-    if len(node.in_edges) < 2 or not _waits_plainly(node) or _is_border(node):
+    if not _waits_plainly(node) or _is_border(node):
         return []
     given = {edge.src for edge in node.in_edges if not edge.is_control}
     implied = []
@@ -121,20 +128,22 @@ def _implied_edges(node: Node) -> list[Edge]:
                 needed[edge.src] = edge
     if not needed:
         return implied
-    waiting = [edge.src for edge in node.in_edges]
+    # What comes before all of them cannot come after one of them.
+    first = min(position.get(one, 0) for one in needed)
+    waiting = [edge.src for edge in node.in_edges if position.get(edge.src, 0) > first]
     seen = set(waiting)
-    limit = max(_MAX_LOOK_BACK, 2 * len(waiting))
+    limit = max(_MAX_LOOK_BACK, 2 * len(node.in_edges))
     while waiting and needed and limit:
         limit -= 1
         one = waiting.pop()
         # What is behind a Merge need not have run; what is behind a border ran in another frame.
-        if not one.is_op or one.is_merge or one.is_control_trigger or _is_border(one):
+        if one.is_merge or one.is_control_trigger or _is_border(one):
             continue
         for edge in one.in_edges:
             longer = needed.pop(edge.src, None)
             if longer is not None:
                 implied.append(longer)
-            if edge.src not in seen:
+            if edge.src not in seen and position.get(edge.src, 0) > first:
                 seen.add(edge.src)
                 waiting.append(edge.src)
     return implied

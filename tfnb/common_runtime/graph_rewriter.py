@@ -16,16 +16,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.common_runtime.static_shapes import StaticShapes, control_inputs_of, inputs_of
+from tfnb.common_runtime.static_shapes import (
+    StaticShapes,
+    constant_of,
+    control_inputs_of,
+    inputs_of,
+)
 from tfnb.core.attr_value import TensorAttr
 from tfnb.graph.algorithm import (
     is_not_back_edge,
     prune_for_reverse_reachability,
     reverse_post_order,
 )
+from tfnb.graph.graph import SINK_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from tfnb.core.dtypes import DType
     from tfnb.graph.graph import Edge, Graph, Node
@@ -101,23 +107,34 @@ class GraphRewriter:
         self.targets = frozenset(targets)
         self.shapes = StaticShapes(graph)
         self.changes = 0
-        self._order: tuple[int, list[Node]] | None = None  # when there were so many changes
+        # What was asked of constants, which no optimizer changes.
+        self._conditions: dict[tuple[Node, Callable[[Any], bool]], bool] = {}
+        self._order: list[Node] | None = None  # None once a node may come before its inputs
         # A node that nothing consumes is there for its effect, or takes a result out.
         self._roots = [
-            node
-            for node in graph.op_nodes()
-            if node.name in self.targets or not any(edge.dst.is_op for edge in node.out_edges)
+            node for node in graph.op_nodes() if node.name in self.targets or not is_consumed(node)
         ]
 
     # -- looking ---------------------------------------------------------------------------------
 
     def order(self) -> list[Node]:
         """The nodes, each before its consumers, loops aside."""
-        if self._order is None or self._order[0] != self.changes:
+        if self._order is None:
             self.graph.fixup_source_and_sink_edges()
             order = reverse_post_order(self.graph, is_not_back_edge)
-            self._order = self.changes, [node for node in order if node.is_op]
-        return list(self._order[1])
+            self._order = [node for node in order if node.id > SINK_ID]
+        else:
+            nodes = self.graph.nodes
+            self._order = [node for node in self._order if nodes[node.id] is not None]
+        return list(self._order)
+
+    def nodes_of(self, ops: Container[str]) -> list[Node]:
+        """The nodes of certain ops, each before its consumers, loops aside."""
+        return [node for node in self.order() if node.op in ops]
+
+    def reorder(self) -> None:
+        """Must be called when a node was added, or got an input that may stand behind it."""
+        self._order = None
 
     def is_there(self, node: Node) -> bool:
         """Whether the node has not been removed."""
@@ -126,13 +143,34 @@ class GraphRewriter:
     def inputs(self, node: Node) -> list[type_of_tensor] | None:
         """The tensors a node takes; None where one is missing or a reference."""
         found = inputs_of(node)
-        if found is None or any(src.output_types[i].is_ref_dtype for src, i in found):
-            return None
+        if found is not None:
+            for src, output in found:
+                if src.output_types[output].is_ref_dtype:
+                    return None
         return found
 
-    def num_consumers(self, node: Node) -> int:
-        """How many edges of any kind leave the node."""
-        return sum(1 for edge in node.out_edges if edge.dst.is_op)
+    def constant_if(
+        self, condition: Callable[[Any], bool], tensor: type_of_tensor
+    ) -> np.ndarray[Any, Any] | None:
+        """The value of a tensor that is a constant for which a condition holds, or None.
+
+        A constant with many consumers is looked at once.
+        """
+        node = tensor[0]
+        if not (node.kind.is_constant or node.kind.is_enter):
+            return None
+        value = constant_of(tensor)
+        if value is None:
+            return None
+        holds = self._conditions.get((node, condition))
+        if holds is None:
+            holds = self._conditions[node, condition] = condition(value)
+        return value if holds else None
+
+    def has_one_consumer(self, node: Node) -> bool:
+        """Whether one edge of any kind leaves the node."""
+        edges = (edge for edge in node.out_edges if edge.dst.id > SINK_ID)
+        return next(edges, None) is not None and next(edges, None) is None
 
     def lies_in_order(self, tensor: type_of_tensor, *, c_order: bool = False) -> bool:
         """Whether a tensor surely lies in memory without gaps, so that a copy of it lies alike.
@@ -177,6 +215,8 @@ class GraphRewriter:
         controls: Iterable[Node] = (),
     ) -> None:
         """Lets a node compute its value another way.
+
+        Where an input does not come before the node already, :meth:`reorder` must follow.
 
         Args:
           node: keeps its name, device, consumers and the nodes it waits for.
@@ -229,6 +269,7 @@ class GraphRewriter:
                 if edge.src_output == output:
                     graph.update_edge(constant, 0, edge.dst, edge.dst_input)
         graph.remove_node(node)
+        self.reorder()
 
     def stand_in(self, node: Node, tensor: type_of_tensor, controls: Iterable[Node] = ()) -> bool:
         """Replaces the one output of a node by an equal tensor; the node goes if that can be.
@@ -280,6 +321,9 @@ class GraphRewriter:
         roots = [node for node in self._roots if self.is_there(node)]
         if not prune_for_reverse_reachability(self.graph, roots):
             return []
-        gone = [node for node in before if not self.is_there(node)]
-        self._order = None
-        return gone
+        return [node for node in before if not self.is_there(node)]
+
+
+def is_consumed(node: Node) -> bool:
+    """Whether another node takes the node's outputs or waits for it."""
+    return any(edge.dst.id > SINK_ID for edge in node.out_edges)

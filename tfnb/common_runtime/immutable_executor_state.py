@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tfnb.common_runtime.pending_counts import initial_count
 from tfnb.core import errors
 from tfnb.graph.control_flow import build_control_flow_info
+from tfnb.graph.graph import SINK_ID
 
 if TYPE_CHECKING:
     from tfnb.common_runtime.device import Device
@@ -218,21 +219,19 @@ def initialize(
     nodes = list(graph.op_nodes())
     frames: dict[str, FrameInfo] = {"": FrameInfo("", 0)}
     items: dict[int, NodeItem] = {}
+    roots = []
     for position, node in enumerate(nodes):
         item = NodeItem(position, node.name, node.op)
         items[node.id] = item
         here = flow[node.id]
-        if node.is_enter and here.parent_frame is not None:
+        if node.kind.is_enter and here.parent_frame is not None:
             # An Enter itself is executed in the frame around the one it leads into.
             here = flow[here.parent_frame.id]
-        _place_in_frame(item, node, here.frame_name, frames)
-        _describe(item, node, device, create_kernel)
-    roots = []
-    for node in nodes:
-        item = items[node.id]
-        _connect(item, node, items)
-        if not any(not edge.src.is_source for edge in node.in_edges):
+        if not _place_in_frame(item, node, here.frame_name, frames):
             roots.append(item)
+        _describe(item, node, device, create_kernel)
+    for node in nodes:
+        _connect(items[node.id], node, items)
     # A placeholder that is here has no value and fails: last, so that what else is wrong is heard.
     roots.sort(key=lambda item: item.op.startswith("Placeholder"))
     ordered = [items[node.id] for node in nodes]
@@ -247,28 +246,24 @@ def initialize(
 
 def _place_in_frame(
     item: NodeItem, node: Node, frame_name: str, frames: dict[str, FrameInfo]
-) -> None:
+) -> int:
+    """Gives the node its places among the frame's values and counts; says how many edges it has."""
     frame = _frame(frames, frame_name)
     item.frame = frame
-    item.num_inputs = node.num_inputs
-    item.num_outputs = node.num_outputs
     item.input_types = node.input_types
     item.output_types = node.output_types
+    item.num_inputs = num_inputs = len(node.input_types)
+    item.num_outputs = len(node.output_types)
     item.input_start = frame.total_inputs
-    item.input_stop = frame.total_inputs + node.num_inputs
-    frame.total_inputs += node.num_inputs
+    item.input_stop = frame.total_inputs = frame.total_inputs + num_inputs
     item.pending_id = len(frame.initial_pending)
-    controls = data = 0
-    for edge in node.in_edges:
-        if edge.src.is_source:
-            continue
-        if edge.is_control:
-            controls += 1
-        else:
-            data += 1
-    frame.initial_pending.append(initial_count(data, controls, node.is_merge))
+    data = len(node.data_in_edges)
+    controls = len(node.in_edges) - data
+    if controls:
+        controls -= sum(edge.src.is_source for edge in node.in_edges)
+    frame.initial_pending.append(initial_count(data, controls, node.kind.is_merge))
     frame.nodes.append(item)
-    if node.is_enter:
+    if node.kind.is_enter:
         name = _text(node.attrs["frame_name"])
         item.is_enter = True
         item.frame_name = name
@@ -283,6 +278,7 @@ def _place_in_frame(
         if child.input_count == 0:
             child.parallel_iterations = item.parallel_iterations
         child.input_count += 1
+    return data + controls
 
 
 def _frame(frames: dict[str, FrameInfo], name: str) -> FrameInfo:
@@ -300,16 +296,16 @@ def _describe(
     item: NodeItem, node: Node, device: Device, create_kernel: type_of_create_kernel
 ) -> None:
     """Decides how the node is executed."""
-    op = node.op
-    item.is_merge = node.is_merge
-    item.is_control_trigger = node.is_control_trigger
-    item.is_transfer = node.is_send or node.is_recv
-    item.may_give_nothing = node.is_switch or node.is_recv
+    op, kind = node.op, node.kind
+    item.is_merge = kind.is_merge
+    item.is_control_trigger = kind.is_control_trigger
+    item.is_transfer = kind.is_send or kind.is_recv
+    item.may_give_nothing = kind.is_switch or kind.is_recv
     if item.is_enter:
         item.destination = INTO_CHILD
-    elif node.is_exit:
+    elif kind.is_exit:
         item.destination = INTO_PARENT
-    elif node.is_next_iteration:
+    elif kind.is_next_iteration:
         item.destination = INTO_NEXT
     if item.is_merge:
         item.action = MERGE
@@ -330,18 +326,18 @@ def _describe(
             item.action = CONTEXT
         else:
             # A list of one output comes as a tuple of one.
-            is_list = any(arg.is_list for arg in kernel.definition.op_def.outputs)
-            item.action = PURE_ONE if item.num_outputs == 1 and not is_list else PURE
+            is_one = item.num_outputs == 1 and not kernel.definition.op_def.has_output_lists
+            item.action = PURE_ONE if is_one else PURE
 
 
 def _connect(item: NodeItem, node: Node, items: dict[int, NodeItem]) -> None:
     """Turns the node's out-edges into tuples, and notes which inputs arrive as references."""
     data, control = [], []
     for edge in node.out_edges:
-        if edge.dst.is_sink:
+        if edge.dst.id == SINK_ID:
             continue
         dst = items[edge.dst.id]
-        if edge.is_control:
+        if edge.dst_input < 0:
             control.append(dst)
         else:
             data.append((edge.src_output, dst, dst.input_start + edge.dst_input))
@@ -349,9 +345,7 @@ def _connect(item: NodeItem, node: Node, items: dict[int, NodeItem]) -> None:
     item.control_edges = tuple(control)
     allows = node.op_definition is not None and node.op_def.allows_uninitialized_input
     dereference = []
-    for edge in node.in_edges:
-        if edge.is_control:
-            continue
+    for edge in node.data_in_edges.values():
         wanted = node.input_types[edge.dst_input]
         wants_cell = wanted.is_ref_dtype
         if not edge.src.output_types[edge.src_output].is_ref_dtype and not wants_cell:

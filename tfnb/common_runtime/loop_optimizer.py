@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.optimization_registry import OptimizationPassOptions
     from tfnb.graph.graph import Edge, Node
 
+_SWITCH = frozenset(["Switch"])
+
 
 def remove_dead_branches(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
     """Lets what is alive behind a constant predicate be alive without Switch and Merge."""
-    switches = [node for node in rewriter.graph.op_nodes() if _is_decided(rewriter, node)]
+    switches = [node for node in rewriter.nodes_of(_SWITCH) if _is_decided(rewriter, node)]
     fate = _what_dies(rewriter, switches) if switches else None
     if fate is None:
         return []
@@ -36,7 +38,7 @@ def remove_dead_branches(rewriter: GraphRewriter, options: OptimizationPassOptio
 
 
 def _is_decided(rewriter: GraphRewriter, node: Node) -> bool:
-    if node.op != "Switch" or node.name in rewriter.targets:
+    if node.name in rewriter.targets:
         return False
     inputs = rewriter.inputs(node)
     # A predicate that waits for nothing stands outside of all frames, and so does its Switch.
@@ -120,6 +122,7 @@ def _take_merge_out(rewriter: GraphRewriter, merge: Node, live: Edge) -> str:
             original_names=[merge.name],
         )
         graph.add_control_edge(merge, position)
+        rewriter.reorder()
         for edge in readers:
             graph.update_edge(position, 0, edge.dst, edge.dst_input)
     source = (live.src, live.src_output)

@@ -52,20 +52,22 @@ def fold_constants(rewriter: GraphRewriter, options: OptimizationPassOptions) ->
 def _apply(rules_of: dict[str, list[type_of_rule]], rewriter: GraphRewriter) -> list[str]:
     """Applies rules to every node as long as one does something, inputs first."""
     actions = []
-    for node in rewriter.order():
-        rules = rules_of.get(node.op)
+    for node in rewriter.nodes_of(rules_of):
+        rules = rules_of[node.op]
         while rules:
-            done = next(filter(None, (rule(rewriter, node) for rule in rules)), None)
-            if done is None:
+            for rule in rules:
+                done = rule(rewriter, node)
+                if done is not None:
+                    actions.append(done)
+                    rules = rules_of.get(node.op, []) if rewriter.is_there(node) else []
+                    break
+            else:
                 break
-            actions.append(done)
-            rules = rules_of.get(node.op) if rewriter.is_there(node) else None
     return actions
 
 
 def _join_equal(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
-    rewriter.graph.fixup_source_and_sink_edges()
-    actions = join_equal_nodes(rewriter.graph, keep=rewriter.targets)
+    actions = join_equal_nodes(rewriter.graph, keep=rewriter.targets, order=rewriter.order())
     rewriter.changes += len(actions)
     return actions
 
@@ -80,6 +82,8 @@ OPTIMIZERS: dict[str, type_of_optimizer] = {
     "loop": remove_dead_branches,
     "dependency": clean_dependencies,
 }
+# What the dependency optimizer does gives these nothing new to do.
+_BLIND_TO_ORDER = frozenset(["constfold", "shape", "arithmetic"])
 
 
 class MetaOptimizer:
@@ -94,26 +98,31 @@ class MetaOptimizer:
             return []
         names = rewriter_config.optimizers(options.config)
         # What takes the results out is not counted: in TensorFlow it comes later.
-        size = graph.num_op_nodes - sum(1 for node in graph.op_nodes() if node.is_retval)
+        size = graph.num_op_nodes - sum(node.kind.is_retval for node in graph.op_nodes())
         if not names or size < rewriter_config.min_graph_nodes(options.config):
             return []
         rewriter = GraphRewriter(graph, options.targets)
         actions = []
         # How many changes there were when an optimizer had looked at everything.
         seen: dict[str, int] = {}
+        of_order = 0  # changes that concern control edges only
         for _ in range(rewriter_config.iterations(options.config)):
             before = rewriter.changes
             for name in names:
-                if seen.get(name) == rewriter.changes:
+                ignored = of_order if name in _BLIND_TO_ORDER else 0
+                if seen.get(name) == rewriter.changes - ignored:
                     continue
+                start = rewriter.changes
                 actions += [f"{name}: {done}" for done in OPTIMIZERS[name](rewriter, options)]
-                seen[name] = rewriter.changes
+                seen[name] = rewriter.changes - ignored
+                if name == "dependency":
+                    of_order += rewriter.changes - start
+            if rewriter.changes == before:
+                break
             gone = rewriter.remove_unneeded()
             actions += [
                 f"pruning: '{node.name}' ({node.op}) is not needed any more" for node in gone
             ]
-            if rewriter.changes == before:
-                break
         graph.fixup_source_and_sink_edges()
         return actions
 

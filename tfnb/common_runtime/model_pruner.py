@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tfnb.graph.graph import Graph
 
 _PASSING_ON = frozenset(["Identity", "StopGradient", "PreventGradient", "Snapshot"])
+_SAYING = frozenset(["Assert", "PrintV2", "CheckNumerics", "CheckNumericsV2", "Print"])
 _MAX_NAMED = 20
 
 
@@ -28,8 +29,8 @@ def remove_identities(rewriter: GraphRewriter, options: OptimizationPassOptions)
     a variable, or says to others which side of a Switch is alive.
     """
     actions = []
-    for node in rewriter.order():
-        if node.op not in _PASSING_ON or node.name in rewriter.targets:
+    for node in rewriter.nodes_of(_PASSING_ON):
+        if node.name in rewriter.targets:
             continue
         inputs = rewriter.inputs(node)
         if inputs is None or control_inputs_of(node):
@@ -48,16 +49,14 @@ def remove_identities(rewriter: GraphRewriter, options: OptimizationPassOptions)
 def strip_debug_ops(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
     """Lets checks and prints do nothing; only on request, as it hides what they would say."""
     actions = []
-    for node in rewriter.order():
-        if node.op in ("Assert", "PrintV2"):
-            rewriter.become(node, "NoOp", {}, ())
-        elif node.op in ("CheckNumerics", "CheckNumericsV2", "Print"):
+    for node in rewriter.nodes_of(_SAYING):
+        if node.num_outputs:
             inputs = rewriter.inputs(node)
             if inputs is None:
                 continue
             rewriter.become(node, "Identity", {"T": node.output_types[0]}, inputs[:1])
         else:
-            continue
+            rewriter.become(node, "NoOp", {}, ())
         actions.append(f"'{node.name}' says and checks nothing any more: it became {node.op}")
     return actions
 

@@ -160,7 +160,7 @@ def redundant_transpose(rewriter: GraphRewriter, node: Node) -> str | None:
 def conjugate_of_transpose(rewriter: GraphRewriter, node: Node) -> str | None:
     """Conj of Transpose is ConjugateTranspose."""
     inner = inner_of(rewriter, node, "Transpose")
-    if inner is None or rewriter.num_consumers(inner) != 1 or inner.name in rewriter.targets:
+    if inner is None or not rewriter.has_one_consumer(inner) or inner.name in rewriter.targets:
         return None
     inputs = rewriter.inputs(inner)
     if (

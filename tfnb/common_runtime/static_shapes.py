@@ -185,15 +185,16 @@ class StaticShapes:
 
 def inputs_of(node: Node) -> list[type_of_tensor] | None:
     """The tensors a node takes, or None where one is missing."""
-    found: list[Any] = [None] * node.num_inputs
-    for edge in node.in_edges:
-        if not edge.is_control:
-            found[edge.dst_input] = (edge.src, edge.src_output)
-    return None if None in found else found
+    edges = node.data_in_edges
+    if len(edges) != len(node.input_types):
+        return None
+    return [((edge := edges[i]).src, edge.src_output) for i in range(len(edges))]
 
 
 def control_inputs_of(node: Node) -> list[Node]:
     """The nodes a node waits for without taking a tensor, ``_SOURCE`` left out."""
+    if len(node.in_edges) == len(node.data_in_edges):
+        return []
     return [edge.src for edge in node.in_edges if edge.is_control and edge.src.is_op]
 
 
@@ -203,19 +204,20 @@ def constant_of(tensor: type_of_tensor) -> np.ndarray[Any, Any] | None:
     A constant that enters a loop as its invariant is still that constant.
     """
     node, _ = tensor
-    if (
-        node.is_enter
-        and node.attrs.get("is_constant")
-        and not control_inputs_of(node)
-        and not node.input_types[0].is_ref_dtype
-    ):
+    if node.kind.is_enter:
+        if (
+            not node.attrs.get("is_constant")
+            or control_inputs_of(node)
+            or node.input_types[0].is_ref_dtype
+        ):
+            return None
         sources = inputs_of(node)
         if sources is None:
             return None
         node = sources[0][0]
         if control_inputs_of(node):
             return None
-    if not node.is_constant:
+    if not node.kind.is_constant:
         return None
     try:
         value: np.ndarray[Any, Any] = node.attrs["value"].value()

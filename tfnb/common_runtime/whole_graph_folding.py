@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 # A constant may be larger than this, in bytes, only if it is smaller than what it is made from.
 _MAX_BYTES = 100 << 10
 
+_OF_SHAPES = frozenset(["Shape", "Size", "Rank"])
+
 
 def fold_whole_graph(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
     """Lets nodes whose inputs are all constants be constants, one for each output."""
@@ -34,6 +36,8 @@ def fold_whole_graph(rewriter: GraphRewriter, options: OptimizationPassOptions) 
     limit = options.config.graph_options.optimizer_options.max_folded_constant_in_bytes
     actions = []
     for node in rewriter.order():
+        if not node.data_in_edges or not _has_constant_inputs(node):
+            continue
         found = _values(rewriter, node, devices, limit or _MAX_BYTES)
         if found is None:
             continue
@@ -47,6 +51,10 @@ def fold_whole_graph(rewriter: GraphRewriter, options: OptimizationPassOptions) 
     return actions
 
 
+def _has_constant_inputs(node: Node) -> bool:
+    return all(edge.src.kind.is_constant for edge in node.data_in_edges.values())
+
+
 def _values(
     rewriter: GraphRewriter, node: Node, devices: Mapping[str, Device], limit: int
 ) -> tuple[tuple[Any, ...], list[Node]] | None:
@@ -56,7 +64,7 @@ def _values(
     if node.num_outputs > 1 and any(e.is_control and e.dst.is_op for e in node.out_edges):
         return None
     inputs = rewriter.inputs(node)
-    if inputs is None or not all(src.is_constant for src, _ in inputs):
+    if inputs is None:
         return None
     device = devices.get(node.assigned_device)
     if device is None or device.device_type != "CPU" or not is_pure(node, device):
@@ -82,9 +90,7 @@ def _values(
 def materialize_shapes(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
     """Lets Shape, Size and Rank of a tensor whose shape the graph knows be constants."""
     actions = []
-    for node in rewriter.order():
-        if node.op not in ("Shape", "Size", "Rank"):
-            continue
+    for node in rewriter.nodes_of(_OF_SHAPES):
         inputs = rewriter.inputs(node)
         if inputs is None or inputs[0][0].is_switch:
             continue

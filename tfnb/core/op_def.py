@@ -156,6 +156,8 @@ class OpDef:
     attr_by_name: dict[str, AttrDef] = field(init=False, default_factory=dict)
     control_outputs: tuple[str, ...] = ()
     inferred_attrs: frozenset[str] = field(init=False, default=frozenset())
+    has_input_lists: bool = field(init=False, default=False)
+    has_output_lists: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self.attr_by_name = {attr.name: attr for attr in self.attrs}
@@ -163,6 +165,8 @@ class OpDef:
         for arg in self.inputs:
             names |= {arg.type_attr, arg.number_attr, arg.type_list_attr}
         self.inferred_attrs = frozenset(names - {""})
+        self.has_input_lists = any(arg.is_list for arg in self.inputs)
+        self.has_output_lists = any(arg.is_list for arg in self.outputs)
 
     def input_types(self, attrs: Mapping[str, Any]) -> list[DType]:
         """The dtype of every input tensor in order; reference types for Ref arguments."""
@@ -171,6 +175,12 @@ class OpDef:
     def output_types(self, attrs: Mapping[str, Any]) -> list[DType]:
         """The dtype of every output tensor in order; reference types for Ref results."""
         return [t for arg in self.outputs for t in arg.types(attrs)]
+
+    def num_outputs(self, attrs: Mapping[str, Any]) -> int:
+        """How many output tensors there are."""
+        if not self.has_output_lists:
+            return len(self.outputs)
+        return sum(len(arg.types(attrs)) for arg in self.outputs)
 
     def output_ranges(self, attrs: Mapping[str, Any]) -> dict[str, range]:
         """Which flat output positions each named output covers."""

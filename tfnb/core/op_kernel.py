@@ -311,7 +311,7 @@ def create_kernel(
     lead = 2 if kind == "async" else 1
     op_def = definition.op_def
     compute: Callable[..., Any] = partial(function, **bound) if bound else function
-    if any(arg.is_list for arg in op_def.inputs):
+    if op_def.has_input_lists:
         ranges = op_def.input_ranges(attrs)
         slices = [
             slice(ranges[arg.name].start, ranges[arg.name].stop)
@@ -329,7 +329,7 @@ def create_kernel(
         kind=kind,
         compute=compute,
         attrs=attrs,
-        num_outputs=sum(len(arg.types(attrs)) for arg in op_def.outputs),
+        num_outputs=op_def.num_outputs(attrs),
     )
 
 

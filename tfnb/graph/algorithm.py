@@ -71,8 +71,28 @@ def _walk(
 
 def post_order(graph: Graph, follow: Callable[[Edge], bool] | None = None) -> list[Node]:
     """Nodes reachable from the source, each after everything that consumes it (loops aside)."""
+    # What depth_first gives to ``leave``, but several passes ask for it at every first run.
     order: list[Node] = []
-    depth_first([graph.source], leave=order.append, follow=follow)
+    seen = bytearray(graph.num_node_ids)
+    # None stands above a node whose consumers are done.
+    stack: list[Node | None] = [graph.source]
+    while stack:
+        node = stack.pop()
+        if node is None:
+            done = stack.pop()
+            assert done is not None
+            order.append(done)
+            continue
+        if seen[node.id]:
+            continue
+        seen[node.id] = 1
+        stack.append(node)
+        stack.append(None)
+        stack += [
+            edge.dst
+            for edge in reversed(node.out_edges)
+            if not seen[edge.dst.id] and (follow is None or follow(edge))
+        ]
     return order
 
 
@@ -86,7 +106,7 @@ def reverse_post_order(graph: Graph, follow: Callable[[Edge], bool] | None = Non
 
 def is_not_back_edge(edge: Edge) -> bool:
     """Whether the edge goes forward, that is, does not leave a NextIteration."""
-    return not edge.src.is_next_iteration
+    return not edge.src.kind.is_next_iteration
 
 
 def nodes_before(targets: Iterable[Node]) -> set[Node]:
