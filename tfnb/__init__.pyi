@@ -38,7 +38,9 @@ from tfnb.client.public import queue as queue
 from tfnb.client.public import random as random
 from tfnb.client.public import resource_loader as resource_loader
 from tfnb.client.public import sets as sets
+from tfnb.client.public import signal as signal
 from tfnb.client.public import sparse as sparse
+from tfnb.client.public import spectral as spectral
 from tfnb.client.public import strings as strings
 from tfnb.client.public import summary as summary
 from tfnb.client.public import sysconfig as sysconfig
@@ -247,6 +249,13 @@ from tfnb.ops.cwise_unary_ops import tan as tan
 from tfnb.ops.cwise_unary_ops import tanh as tanh
 from tfnb.ops.data_flow_ops import dynamic_partition as dynamic_partition
 from tfnb.ops.data_flow_ops import dynamic_stitch as dynamic_stitch
+from tfnb.ops.einsum_ops import einsum as einsum
+from tfnb.ops.fft_ops import fft as fft
+from tfnb.ops.fft_ops import fft2d as fft2d
+from tfnb.ops.fft_ops import fft3d as fft3d
+from tfnb.ops.fft_ops import ifft as ifft
+from tfnb.ops.fft_ops import ifft2d as ifft2d
+from tfnb.ops.fft_ops import ifft3d as ifft3d
 from tfnb.ops.gather_ops import batch_gather as batch_gather
 from tfnb.ops.gather_ops import boolean_mask as boolean_mask
 from tfnb.ops.gather_ops import gather as gather
@@ -794,6 +803,7 @@ __all__ = [
     "dynamic_partition",
     "dynamic_stitch",
     "edit_distance",
+    "einsum",
     "enable_control_flow_v2",
     "enable_eager_execution",
     "enable_resource_variables",
@@ -812,6 +822,9 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fft",
+    "fft2d",
+    "fft3d",
     "fill",
     "fingerprint",
     "fixed_size_partitioner",
@@ -858,6 +871,9 @@ __all__ = [
     "histogram_fixed_width_bins",
     "identity",
     "identity_n",
+    "ifft",
+    "ifft2d",
+    "ifft3d",
     "igamma",
     "igammac",
     "imag",
@@ -1043,6 +1059,7 @@ __all__ = [
     "shape_n",
     "sigmoid",
     "sign",
+    "signal",
     "sin",
     "sinh",
     "size",
@@ -1080,6 +1097,7 @@ __all__ = [
     "sparse_to_dense",
     "sparse_to_indicator",
     "sparse_transpose",
+    "spectral",
     "split",
     "sqrt",
     "square",

@@ -34,7 +34,8 @@ EXPORTS = {
 }
 
 
-def _matmul_shape(c: InferenceContext) -> TensorShape:
+def matmul_shape(c: InferenceContext) -> TensorShape:
+    """Rows of the one, columns of the other; the inner sizes agree."""
     a, b = c.with_rank(0, 2).dim_values, c.with_rank(1, 2).dim_values
     assert a is not None
     assert b is not None
@@ -73,7 +74,7 @@ def _integer_product(xp: Any, a: Any, b: Any) -> Any:
     "complex128}",
     "grad_a: bool = false",
     "grad_b: bool = false",
-    shape=_matmul_shape,
+    shape=matmul_shape,
 )
 def mat_mul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     """The matrix product a b, either one transposed first if asked."""
@@ -286,7 +287,7 @@ def _(op: Any, grad: Any) -> Any:
     "b_is_sparse: bool = false",
     "Ta: {float, bfloat16} = DT_FLOAT",
     "Tb: {float, bfloat16} = DT_FLOAT",
-    shape=_matmul_shape,
+    shape=matmul_shape,
 )
 def sparse_mat_mul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     """The matrix product of dense arrays, one of which is said to hold mostly zeros."""

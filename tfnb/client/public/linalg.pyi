@@ -1,6 +1,7 @@
 # The names of tf.linalg; written by scripts/generate_public_names.py.
 # ruff: noqa
 from tfnb.ops.clip_ops import global_norm as global_norm
+from tfnb.ops.einsum_ops import einsum as einsum
 from tfnb.ops.linalg_ops import adjoint as adjoint
 from tfnb.ops.linalg_ops import cholesky_solve as cholesky_solve
 from tfnb.ops.linalg_ops import eye as eye
@@ -54,6 +55,7 @@ __all__ = [
     "diag_part",
     "eigh",
     "eigvalsh",
+    "einsum",
     "expm",
     "eye",
     "global_norm",

@@ -11,6 +11,18 @@ from tfnb.ops.activation_ops import silu as swish
 from tfnb.ops.activation_ops import softplus as softplus
 from tfnb.ops.activation_ops import softsign as softsign
 from tfnb.ops.bias_ops import bias_add as bias_add
+from tfnb.ops.candidate_sampling_ops import (
+    fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler,
+)
+from tfnb.ops.candidate_sampling_ops import (
+    learned_unigram_candidate_sampler as learned_unigram_candidate_sampler,
+)
+from tfnb.ops.candidate_sampling_ops import (
+    log_uniform_candidate_sampler as log_uniform_candidate_sampler,
+)
+from tfnb.ops.candidate_sampling_ops import all_candidate_sampler as all_candidate_sampler
+from tfnb.ops.candidate_sampling_ops import compute_accidental_hits as compute_accidental_hits
+from tfnb.ops.candidate_sampling_ops import uniform_candidate_sampler as uniform_candidate_sampler
 from tfnb.ops.convolution import (
     depthwise_conv2d_native_backprop_filter as depthwise_conv2d_backprop_filter,
 )
@@ -91,6 +103,8 @@ from tfnb.ops.pooling import max_pool3d as max_pool3d
 from tfnb.ops.pooling import max_pool_v2 as max_pool_v2
 from tfnb.ops.pooling import max_pool_with_argmax as max_pool_with_argmax
 from tfnb.ops.pooling import pool as pool
+from tfnb.ops.sampled_losses import nce_loss as nce_loss
+from tfnb.ops.sampled_losses import sampled_softmax_loss as sampled_softmax_loss
 from tfnb.ops.softmax_ops import log_softmax as log_softmax
 from tfnb.ops.softmax_ops import softmax as softmax
 from tfnb.ops.space_ops import batch_to_space as batch_to_space
@@ -101,6 +115,7 @@ from tfnb.ops.top_k_ops import in_top_k as in_top_k
 from tfnb.ops.top_k_ops import top_k as top_k
 
 __all__ = [
+    "all_candidate_sampler",
     "atrous_conv2d",
     "atrous_conv2d_transpose",
     "avg_pool",
@@ -112,6 +127,7 @@ __all__ = [
     "batch_normalization",
     "batch_to_space",
     "bias_add",
+    "compute_accidental_hits",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -136,14 +152,17 @@ __all__ = [
     "elu",
     "embedding_lookup",
     "embedding_lookup_sparse",
+    "fixed_unigram_candidate_sampler",
     "fused_batch_norm",
     "in_top_k",
     "l2_loss",
     "l2_normalize",
     "leaky_relu",
+    "learned_unigram_candidate_sampler",
     "local_response_normalization",
     "log_poisson_loss",
     "log_softmax",
+    "log_uniform_candidate_sampler",
     "lrn",
     "max_pool",
     "max_pool1d",
@@ -152,12 +171,14 @@ __all__ = [
     "max_pool_v2",
     "max_pool_with_argmax",
     "moments",
+    "nce_loss",
     "normalize_moments",
     "pool",
     "relu",
     "relu6",
     "relu_layer",
     "safe_embedding_lookup_sparse",
+    "sampled_softmax_loss",
     "selu",
     "separable_conv2d",
     "sigmoid",
@@ -175,6 +196,7 @@ __all__ = [
     "swish",
     "tanh",
     "top_k",
+    "uniform_candidate_sampler",
     "weighted_cross_entropy_with_logits",
     "weighted_moments",
     "with_space_to_batch",

@@ -2,6 +2,16 @@
 # ruff: noqa
 from tfnb.framework.random_seed import get_seed as get_seed
 from tfnb.framework.random_seed import set_random_seed as set_random_seed
+from tfnb.ops.candidate_sampling_ops import (
+    fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler,
+)
+from tfnb.ops.candidate_sampling_ops import (
+    learned_unigram_candidate_sampler as learned_unigram_candidate_sampler,
+)
+from tfnb.ops.candidate_sampling_ops import (
+    log_uniform_candidate_sampler as log_uniform_candidate_sampler,
+)
+from tfnb.ops.candidate_sampling_ops import uniform_candidate_sampler as uniform_candidate_sampler
 from tfnb.ops.random_ops import categorical as categorical
 from tfnb.ops.random_ops import multinomial as multinomial
 from tfnb.ops.random_ops import random_gamma as gamma
@@ -29,9 +39,12 @@ __all__ = [
     "Algorithm",
     "categorical",
     "experimental",
+    "fixed_unigram_candidate_sampler",
     "fold_in",
     "gamma",
     "get_seed",
+    "learned_unigram_candidate_sampler",
+    "log_uniform_candidate_sampler",
     "multinomial",
     "normal",
     "poisson",
@@ -49,4 +62,5 @@ __all__ = [
     "stateless_uniform",
     "truncated_normal",
     "uniform",
+    "uniform_candidate_sampler",
 ]

@@ -105,6 +105,17 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.bias_ops": {
         "nn": "bias_add",
     },
+    "tfnb.ops.candidate_sampling_ops": {
+        "nn": (
+            "all_candidate_sampler compute_accidental_hits fixed_unigram_candidate_sampler "
+            "learned_unigram_candidate_sampler log_uniform_candidate_sampler "
+            "uniform_candidate_sampler"
+        ),
+        "random": (
+            "fixed_unigram_candidate_sampler learned_unigram_candidate_sampler "
+            "log_uniform_candidate_sampler uniform_candidate_sampler"
+        ),
+    },
     "tfnb.ops.cast_ops": {
         "dtypes": "cast",
         "tf": "cast to_bfloat16 to_complex128 to_complex64 to_double to_float to_int32 to_int64",
@@ -219,8 +230,20 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.data_flow_ops": {
         "tf": "dynamic_partition dynamic_stitch",
     },
+    "tfnb.ops.einsum_ops": {
+        "linalg": "einsum",
+        "tf": "einsum",
+    },
     "tfnb.ops.embedding_ops": {
         "nn": "embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse",
+    },
+    "tfnb.ops.fft_ops": {
+        "signal": (
+            "fft fft2d fft3d ifft ifft2d ifft3d irfft irfft2d irfft3d rfft rfft2d rfft3d fftshift "
+            "ifftshift"
+        ),
+        "spectral": "fft fft2d fft3d ifft ifft2d ifft3d irfft irfft2d irfft3d rfft rfft2d rfft3d",
+        "tf": "fft fft2d fft3d ifft ifft2d ifft3d",
     },
     "tfnb.ops.functional_control_flow": {
         "python.ops.functional_ops": "For Gradient If While partitioned_call symbolic_gradient",
@@ -418,6 +441,9 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.resource_variables_toggle": {
         "tf": "enable_resource_variables disable_resource_variables resource_variables_enabled",
+    },
+    "tfnb.ops.sampled_losses": {
+        "nn": "nce_loss sampled_softmax_loss",
     },
     "tfnb.ops.script_ops": {
         "tf": "py_func numpy_function",
@@ -688,21 +714,23 @@ OPS: dict[str, str] = {
         "ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam "
         "ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent "
         "ApplyMomentum ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent "
-        "ApplyRMSProp ExperimentalParallelInterleaveDataset FIFOQueue InterleaveDataset "
+        "ApplyRMSProp ExperimentalParallelInterleaveDataset FFT FFT2D FFT3D FIFOQueue IFFT IFFT2D "
+        "IFFT3D IRFFT IRFFT2D IRFFT3D InterleaveDataset LearnedUnigramCandidateSampler "
         "LegacyParallelInterleaveDatasetV2 PaddingFIFOQueue ParallelInterleaveDataset "
         "ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 "
-        "PriorityQueue RandomShuffleQueue ResourceApplyAdaMax ResourceApplyAdadelta "
-        "ResourceApplyAdagrad ResourceApplyAdagradDA ResourceApplyAdagradV2 ResourceApplyAdam "
-        "ResourceApplyAdamWithAmsgrad ResourceApplyAddSign ResourceApplyCenteredRMSProp "
-        "ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyGradientDescent "
-        "ResourceApplyKerasMomentum ResourceApplyMomentum ResourceApplyPowerSign "
-        "ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent ResourceApplyRMSProp "
-        "ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin "
-        "ResourceScatterMul ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin "
-        "ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub ResourceScatterUpdate "
-        "ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA "
-        "ResourceSparseApplyAdagradV2 ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl "
-        "ResourceSparseApplyFtrlV2 ResourceSparseApplyKerasMomentum ResourceSparseApplyMomentum "
+        "PriorityQueue RFFT RFFT2D RFFT3D RandomShuffleQueue ResourceApplyAdaMax "
+        "ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA ResourceApplyAdagradV2 "
+        "ResourceApplyAdam ResourceApplyAdamWithAmsgrad ResourceApplyAddSign "
+        "ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 "
+        "ResourceApplyGradientDescent ResourceApplyKerasMomentum ResourceApplyMomentum "
+        "ResourceApplyPowerSign ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent "
+        "ResourceApplyRMSProp ResourceScatterAdd ResourceScatterDiv ResourceScatterMax "
+        "ResourceScatterMin ResourceScatterMul ResourceScatterNdAdd ResourceScatterNdMax "
+        "ResourceScatterNdMin ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub "
+        "ResourceScatterUpdate ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad "
+        "ResourceSparseApplyAdagradDA ResourceSparseApplyAdagradV2 "
+        "ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl ResourceSparseApplyFtrlV2 "
+        "ResourceSparseApplyKerasMomentum ResourceSparseApplyMomentum "
         "ResourceSparseApplyProximalAdagrad ResourceSparseApplyProximalGradientDescent "
         "ResourceSparseApplyRMSProp ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul "
         "ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate ScatterSub "
@@ -712,7 +740,7 @@ OPS: dict[str, str] = {
         "SparseApplyRMSProp SparseDenseCwiseAdd SparseDenseCwiseDiv SparseReduceMax "
         "SparseReduceMaxSparse SparseReduceSum SparseReduceSumSparse SparseSegmentMeanGrad "
         "SparseSegmentMeanGradV2 SparseSegmentSqrtNGrad SparseSegmentSqrtNGradV2 "
-        "SparseSegmentSumGrad SparseSegmentSumGradV2"
+        "SparseSegmentSumGrad SparseSegmentSumGradV2 ThreadUnsafeUnigramCandidateSampler"
     ),
     "tfnb.ops.array_extras": "Fingerprint InplaceAdd InplaceSub InplaceUpdate UnravelIndex",
     "tfnb.ops.barrier_ops": (
@@ -720,6 +748,10 @@ OPS: dict[str, str] = {
         "BarrierTakeMany"
     ),
     "tfnb.ops.bias_ops": "BiasAdd BiasAddGrad BiasAddV1",
+    "tfnb.ops.candidate_sampling_ops": (
+        "AllCandidateSampler ComputeAccidentalHits FixedUnigramCandidateSampler "
+        "LogUniformCandidateSampler UniformCandidateSampler"
+    ),
     "tfnb.ops.cast_ops": "Cast",
     "tfnb.ops.clip_ops": "ClipByValue",
     "tfnb.ops.complex_ops": "Angle Complex ComplexAbs Imag Real",
@@ -787,12 +819,14 @@ OPS: dict[str, str] = {
         "ExperimentalRandomDataset GeneratorDataset RandomDataset RangeDataset "
         "SparseTensorSliceDataset TensorDataset TensorSliceDataset"
     ),
+    "tfnb.ops.einsum_ops": "Einsum",
     "tfnb.ops.example_ops": "ParseExample ParseExampleV2 ParseSingleExample",
     "tfnb.ops.function_ops": "_Arg _DeviceArg _DeviceRetval _Retval",
     "tfnb.ops.functional_ops": (
         "Case DeviceIndex FakeParam For If PartitionedCall StatefulPartitionedCall StatelessCase "
         "StatelessIf StatelessWhile SymbolicGradient ToBool While _If _While"
     ),
+    "tfnb.ops.fused_ops": "_FusedConv2D _FusedMatMul",
     "tfnb.ops.gather_ops": (
         "Gather GatherNd GatherV2 LowerBound OneHot ScatterNd ScatterNdNonAliasingAdd "
         "TensorScatterAdd TensorScatterMax TensorScatterMin TensorScatterSub TensorScatterUpdate "

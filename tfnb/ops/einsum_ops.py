@@ -1,0 +1,425 @@
+"""Einstein summation: the Einsum op and tf.einsum, which makes several of them if need be.
+
+An equation names every axis of the inputs by a letter, ``...`` standing for any number of axes
+that are broadcast. What is missing from the output is summed. Corresponds to TensorFlow's
+``einsum_op.cc`` and ``special_math_ops.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, broadcast_shapes
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import name_scope
+from tfnb.ops import array_ops, reduction_ops
+from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.cwise_unary_ops import conj
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXPORTS = {"tf": ["einsum"], "linalg": ["einsum"]}
+
+_DOTS = "..."
+
+
+def _parts(equation: str, count: int) -> tuple[list[str], str]:
+    """The subscripts of the inputs and of the output.
+
+    Raises:
+      InvalidArgumentError: the equation has no single arrow, or another number of inputs.
+    """
+    sides = equation.replace(" ", "").split("->")
+    if len(sides) != 2:
+        raise errors.invalid_argument(f"Expecting exactly one '->' in einsum equation: {equation}")
+    inputs = sides[0].split(",")
+    if len(inputs) > 2:
+        raise errors.invalid_argument(
+            f"Expecting 1 or 2 input subscripts in equation '{equation}' but got: {len(inputs)}"
+        )
+    if len(inputs) != count:
+        raise errors.invalid_argument(
+            f"Expected {len(inputs)} inputs for equation {equation} but got: {count}"
+        )
+    return inputs, sides[1]
+
+
+def _named_axes(labels: str, rank: int) -> tuple[list[str], slice] | None:
+    """The letter of each axis ("" under the dots) and where the dots stand; None: no such rank."""
+    before, dots, after = labels.partition(_DOTS)
+    named = len(before) + len(after)
+    if rank < named or (not dots and rank != named):
+        return None
+    end = rank - len(after)
+    return [*before, *[""] * (end - len(before)), *after], slice(len(before), end)
+
+
+# -------------------------------------------------------------------------------------------- shape
+
+
+def _einsum_shape(c: InferenceContext) -> TensorShape:
+    equation = c.attr("equation")
+    try:
+        inputs, output = _parts(equation, len(c.inputs))
+    except errors.InvalidArgumentError as error:
+        raise ValueError(error.message) from None
+    sizes: dict[str, int | None] = {}
+    dots = TensorShape([])
+    is_known = True
+    for index, (labels, shape) in enumerate(zip(inputs, c.inputs, strict=True)):
+        dims = shape.dim_values
+        if dims is None:
+            is_known = is_known and _DOTS not in labels
+            for letter in labels.replace(_DOTS, ""):
+                sizes.setdefault(letter, None)
+            continue
+        axes = _named_axes(labels, len(dims))
+        if axes is None:
+            least = "at least " if _DOTS in labels else ""
+            raise ValueError(
+                f"Shape must be {least}rank {len(labels.replace(_DOTS, ''))} but is rank "
+                f"{len(dims)}\n\t for {index}th input and equation: {equation}"
+            )
+        for letter, size in zip(axes[0], dims, strict=True):
+            if letter:
+                known = sizes.get(letter)
+                if known is not None and size is not None and known != size:
+                    raise ValueError(
+                        f"Dimensions must be equal, but are {known} and {size}\n\t for "
+                        f"equation: {equation}"
+                    )
+                sizes[letter] = size if known is None else known
+        dots = broadcast_shapes(dots, TensorShape(dims[axes[1]]))
+    if not is_known and _DOTS in output:
+        return UNKNOWN_SHAPE
+    before, _, after = output.partition(_DOTS)
+    missing = [letter for letter in before + after if letter not in sizes]
+    if missing:
+        raise ValueError(
+            f"Einsum output subscripts contain the label {missing[0]!r} that no input has: "
+            f"{equation}"
+        )
+    if _DOTS not in output and dots.ndims:
+        raise ValueError(
+            f"Shape must be at most rank 0 but is rank {dots.ndims}\n\t for einsum equation "
+            f"'{equation}' without ellipsis (...) in the output subscripts where input(s) have "
+            "non-empty broadcasting shape"
+        )
+    middle = dots.dim_values if _DOTS in output else ()
+    assert middle is not None
+    return TensorShape([*(sizes[a] for a in before), *middle, *(sizes[a] for a in after)])
+
+
+# ------------------------------------------------------------------------------------------- kernel
+
+
+def _check_sizes(equation: str, labels: list[str], operands: Sequence[Any]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for index, (subscripts, operand) in enumerate(zip(labels, operands, strict=True)):
+        axes = _named_axes(subscripts, operand.ndim)
+        if axes is None:
+            raise errors.invalid_argument(
+                f"Expected input {index} to have rank {len(subscripts.replace(_DOTS, ''))} but "
+                f"got: {operand.ndim} for equation: {equation}"
+            )
+        for axis, letter in enumerate(axes[0]):
+            size = operand.shape[axis]
+            if letter and sizes.setdefault(letter, size) != size:
+                raise errors.invalid_argument(
+                    f"Expected dimension {sizes[letter]} at axis {axis} of the input shaped "
+                    f"{shape_text(operand.shape)} but got dimension {size}"
+                )
+    return sizes
+
+
+def _spread_on_diagonal(xp: Any, value: Any, output: str, plain: str) -> Any:
+    """`value`, whose axes are `plain`, with zeros beside the diagonals of repeated letters."""
+    rank = value.ndim - len(plain.replace(_DOTS, ""))
+    full = output.replace(_DOTS, "." * rank)
+    source = plain.replace(_DOTS, "." * rank)
+    middle = len(output.partition(_DOTS)[0])
+    sizes = dict(zip(source, value.shape, strict=True))
+    dots = value.shape[source.find(".") : source.find(".") + rank] if rank else ()
+    shape, index = [], []
+    for axis, letter in enumerate(full):
+        size = dots[axis - middle] if letter == "." else sizes[letter]
+        shape.append(size)
+        # A repeated letter gets the same running index on each of its axes.
+        place = source.find(letter) if letter != "." else source.find(".") + axis - middle
+        index.append(xp.arange(size).reshape([-1 if a == place else 1 for a in range(value.ndim)]))
+    result = xp.zeros(shape, value.dtype)
+    result[tuple(index)] = value
+    return result
+
+
+@register_op(
+    "Einsum",
+    "*inputs: N * T -> output: T",
+    "equation: string",
+    "N: int >= 1",
+    "T: type",
+    shape=_einsum_shape,
+)
+def einsum_op(xp: Any, inputs: Any, *, equation: str) -> Any:
+    """The sum of products over the letters that the output lacks."""
+    labels, output = _parts(equation, len(inputs))
+    operands = [xp.asarray(value) for value in inputs]
+    dtype = operands[0].dtype
+    _check_sizes(equation, labels, operands)
+    if dtype.itemsize == 2 and dtype.kind not in "iu":
+        operands = [value.astype(np.float32) for value in operands]
+    plain = "".join(dict.fromkeys(output.replace(_DOTS, "."))).replace(".", _DOTS)
+    if _DOTS not in output:
+        labels = [one.replace(_DOTS, "") for one in labels]
+        if any(len(one) != x.ndim for one, x in zip(labels, operands, strict=True)):
+            raise errors.invalid_argument(
+                f"Einsum equation {equation} lacks '...' in the output subscripts, but inputs "
+                "have axes there"
+            )
+    result = xp.einsum(f"{','.join(labels)}->{plain}", *operands, optimize=len(operands) > 1)
+    if plain != output:
+        result = _spread_on_diagonal(xp, result, output, plain)
+    return xp.ascontiguousarray(result).astype(dtype, copy=False).reshape(result.shape)
+
+
+# ----------------------------------------------------------------------------------------- gradient
+
+
+def _dots_of(shape: Any, labels: str) -> Any:
+    """The part of a dynamic shape that stands under the dots."""
+    before, _, after = labels.partition(_DOTS)
+    end = array_ops.shape(shape)[0] - len(after)
+    return shape[len(before) : end]
+
+
+def _spread(grad: Any, labels: str, have: str, x: Any) -> Any:
+    """`grad` (axes `have`) repeated along the letters of `labels` that it lacks.
+
+    Such letters were summed over. Dots that `grad` lacks are summed axes as well; the ones it has
+    may lack axes of size 1.
+    """
+    plain = "".join(dict.fromkeys(labels.replace(_DOTS, "."))).replace(".", _DOTS)
+    shape = array_ops.shape(x)
+    # Sizes of `plain`, with 1 for what is to be repeated.
+    full, kept = [], []
+    before, _, after = labels.partition(_DOTS)
+    for letter in plain.replace(_DOTS, "."):
+        if letter == ".":
+            dots = _dots_of(shape, labels)
+            full.append(dots)
+            kept.append(dots if _DOTS in have else array_ops.ones_like(dots))
+            continue
+        place = before.find(letter)
+        axis = place if place >= 0 else after.find(letter) - len(after)
+        size = array_ops.expand_dims(shape[axis], 0)
+        full.append(size)
+        kept.append(size if letter in have else array_ops.ones_like(size))
+    if not full:
+        return grad
+    grad = array_ops.reshape(grad, array_ops.concat(kept, 0))
+    if have != plain:
+        grad = array_ops.broadcast_to(grad, array_ops.concat(full, 0))
+    return grad if plain == labels else einsum_op([grad], equation=f"{plain}->{labels}")
+
+
+def _subset(labels: str, known: str) -> str:
+    """The distinct letters (and dots) of `labels` that also stand in `known`."""
+    letters = dict.fromkeys(labels.replace(_DOTS, "."))
+    allowed = set(known.replace(_DOTS, "."))
+    return "".join(a for a in letters if a in allowed).replace(".", _DOTS)
+
+
+@einsum_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    equation = op.get_attr("equation")
+    equation = equation.decode() if isinstance(equation, bytes) else equation
+    labels, output = _parts(equation, len(op.inputs))
+    if len(op.inputs) == 1:
+        return _gradient_of_operand([grad], [output], op.inputs[0], labels[0], None)
+    x, y = op.inputs
+    axes = _broadcast_axes(x, y, labels)
+    return (
+        _gradient_of_operand([grad, conj(y)], [output, labels[1]], x, labels[0], axes[0]),
+        _gradient_of_operand([grad, conj(x)], [output, labels[0]], y, labels[1], axes[1]),
+    )
+
+
+def _gradient_of_operand(
+    factors: list[Any], known: list[str], x: Any, labels: str, axes: Any
+) -> Any:
+    """The gradient of an operand, the product of `factors`.
+
+    Args:
+      factors: the incoming gradient and the other operand.
+      known: their subscripts.
+      x: the operand.
+      labels: its subscripts.
+      axes: positions among the product's dots along which the operand was broadcast; or None.
+    """
+    is_whole = not set(labels) - set("".join(known))
+    if is_whole and axes is None:
+        result = einsum_op(factors, equation=f"{','.join(known)}->{labels}")
+    else:
+        have = _subset(labels, "".join(known))
+        if _DOTS not in have and axes is not None:
+            have = _DOTS + have
+        partial = einsum_op(factors, equation=f"{','.join(known)}->{have}")
+        if axes is not None:
+            partial = reduction_ops.reduce_sum(partial, axes + len(have.partition(_DOTS)[0]))
+        result = _spread(partial, labels, have, x)
+    result.set_shape(x.shape)
+    return result
+
+
+def _broadcast_axes(x: Any, y: Any, labels: list[str]) -> tuple[Any, Any]:
+    """Per operand, the positions among the product's dots along which it was broadcast."""
+    if not any(_DOTS in one for one in labels):
+        return None, None
+    shapes = [array_ops.shape(x), array_ops.shape(y)]
+    dots = [
+        _dots_of(shape, one) if _DOTS in one else array_ops.constant([], shape.dtype)
+        for shape, one in zip(shapes, labels, strict=True)
+    ]
+    found: tuple[Any, Any] = array_ops.broadcast_gradient_args(*dots)
+    return found
+
+
+# --------------------------------------------------------------------------------------- tf.einsum
+
+
+def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Any:
+    """The sum of products that an equation like ``"ij,jk->ik"`` says.
+
+    Args:
+      equation: letters for the axes of each input, then for those of the output. Without ``->``
+        the output has the letters that stand once, in alphabetical order. ``...`` stands for
+        axes that are broadcast.
+      *inputs: the tensors, or one list of them.
+      **kwargs: name, and optimize (the order of more than two factors; the greedy one is used).
+
+    Raises:
+      ValueError: the equation is wrong, or does not fit the inputs.
+      TypeError: another keyword.
+    """
+    name = kwargs.pop("name", None)
+    kwargs.pop("optimize", None)
+    kwargs.pop("greedy", None)
+    if kwargs:
+        raise TypeError(
+            f"Invalid keyword arguments for einsum: {', '.join(kwargs)}. Valid arguments: name, "
+            "optimize, greedy."
+        )
+    if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
+        inputs = tuple(inputs[0])
+    if not inputs:
+        raise ValueError("Must specify at least one input to einsum")
+    with name_scope(name, "einsum", [equation, inputs]):
+        tensors = [convert_to_tensor(value) for value in inputs]
+        if len({tensor.dtype for tensor in tensors}) > 1:
+            found = [tensor.dtype.name for tensor in tensors]
+            raise ValueError(f"The inputs of einsum must have one dtype, not {found}")
+        labels, output, sizes = _resolved(equation, tensors)
+        if len(tensors) <= 2:
+            return einsum_op(tensors, equation=_text(labels, output))
+        return _contracted(tensors, labels, output, sizes)
+
+
+def _text(labels: Sequence[str], output: str) -> str:
+    return f"{','.join(labels)}->{output}".replace("0", _DOTS)
+
+
+def _resolved(equation: str, tensors: list[Any]) -> tuple[list[str], str, dict[str, int]]:
+    """Subscripts with 0 for the dots, and a size for every letter."""
+    text = equation.replace(" ", "")
+    if _DOTS in text:
+        if "0" in text:
+            raise ValueError(f'Invalid character "0" in equation: {equation}.')
+        text = text.replace(_DOTS, "0")
+    if not re.fullmatch(r"[a-zA-Z0]*(,[a-zA-Z0]*)*(->[a-zA-Z0]*)?", text):
+        raise ValueError(f"Subscripts have incorrect format: {equation}")
+    if "0" in text and _DOTS not in equation.replace(" ", ""):
+        raise ValueError(f"Subscripts have incorrect format: {equation}")
+    left, arrow, output = text.partition("->")
+    labels = left.split(",")
+    if len(labels) != len(tensors):
+        raise ValueError(
+            f'Got {len(tensors)} inputs for equation "{equation}", expecting {len(labels)}'
+        )
+    counts = Counter(left.replace(",", ""))
+    if not arrow:
+        output = "".join(sorted(a for a, n in counts.items() if n == 1 and a != "0"))
+    for letter, count in Counter(output).items():
+        if letter not in counts:
+            shown = _DOTS if letter == "0" else letter
+            raise ValueError(
+                f"Output subscripts contain the label {shown} not present in the input subscripts."
+            )
+        if count > 1:
+            raise ValueError(
+                f"Output subscripts contain a label appearing more than once: {equation}"
+            )
+    sizes: dict[str, int] = {}
+    for subscripts, tensor in zip(labels, tensors, strict=True):
+        rank = tensor.shape.ndims
+        axes = None if rank is None else _named_axes(subscripts.replace("0", _DOTS), rank)
+        if axes is not None:
+            for letter, size in zip(axes[0], tensor.shape.dim_values, strict=True):
+                if letter:
+                    sizes[letter] = max(sizes.get(letter, 1), size or 1)
+    return labels, output, {letter: sizes.get(letter, 1) for letter in counts}
+
+
+def _contracted(tensors: list[Any], labels: list[str], output: str, sizes: dict[str, int]) -> Any:
+    """Two factors at a time, in the greedy order."""
+    # The dots take part as one letter.
+    stand_in = next(a for a in "zyxwvutsrqponmlkjihgfedcba" if a not in sizes)
+    sizes = {letter.replace("0", stand_in): size for letter, size in sizes.items()}
+    is_product = False  # whether the last factor is one already
+    while len(tensors) > 1:
+        chosen = _alike(labels, is_product=is_product) or _cheapest(
+            [one.replace("0", stand_in) for one in labels], output.replace("0", stand_in), sizes
+        )
+        picked = [(tensors.pop(i), labels.pop(i)) for i in sorted(chosen, reverse=True)]
+        subscripts = [one for _, one in picked]
+        wanted = set(output).union(*labels)
+        result = "".join(a for a in dict.fromkeys("".join(subscripts)) if a in wanted)
+        result = result if tensors else output
+        product = einsum_op([x for x, _ in picked], equation=_text(subscripts, result))
+        tensors.append(product)
+        labels.append(result)
+        is_product = True
+    return tensors[0]
+
+
+def _alike(labels: list[str], *, is_product: bool) -> tuple[int, int] | None:
+    """Two factors with the same letters: they are multiplied first, element by element.
+
+    A product of such a pair is the next one's partner.
+    """
+    groups: dict[frozenset[str], list[int]] = {}
+    for index, one in enumerate(labels):
+        groups.setdefault(frozenset(one), []).append(index)
+    for letters, members in groups.items():
+        if letters and len(members) > 1:
+            product = members[-1] if members[-1] == len(labels) - 1 and is_product else members[1]
+            return members[0], product
+    return None
+
+
+def _cheapest(labels: list[str], output: str, sizes: dict[str, int]) -> tuple[int, int]:
+    """The pair that a greedy search multiplies first."""
+    if len(labels) == 2:
+        return 0, 1
+    dummies = [np.broadcast_to(np.float32(0), [sizes[a] for a in one]) for one in labels]
+    path, _ = np.einsum_path(f"{','.join(labels)}->{output}", *dummies, optimize="greedy")
+    first = path[1]
+    # Where nothing is to be gained, NumPy takes all factors at once.
+    return (first[0], first[1]) if len(first) == 2 else (0, 1)

@@ -1,0 +1,162 @@
+"""Products and convolutions with what follows them in one op, as an optimizer writes them.
+
+``fused_ops`` names what follows: a bias or a batch normalization, and then perhaps an activation.
+Corresponds to TensorFlow's ``matmul_op_fused.cc`` and ``conv_ops_fused_impl.h``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.op_registry import register_op
+from tfnb.ops.activation_ops import elu, leaky_relu_op, relu, relu6_op
+from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.conv_ops import conv2d_op
+from tfnb.ops.cwise_unary_ops import sigmoid_op
+from tfnb.ops.matmul_ops import mat_mul, matmul_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ACTIVATIONS = ("Relu", "Relu6", "Elu", "LeakyRelu")
+_PRODUCT_ACTIVATIONS = (*_ACTIVATIONS, "Tanh", "Sigmoid")
+
+
+def _activated(xp: Any, x: Any, name: str, alpha: float) -> Any:
+    """The activation of that name."""
+    if name == "LeakyRelu":
+        return leaky_relu_op.function(xp, x, alpha=alpha)  # type: ignore[misc]
+    if name == "Tanh":
+        return xp.tanh(x)
+    known = {"Relu": relu, "Relu6": relu6_op, "Elu": elu, "Sigmoid": sigmoid_op}
+    return known[name].function(xp, x)  # type: ignore[misc]
+
+
+def _parts(fused_ops: Sequence[str], firsts: Sequence[str], activations: Sequence[str]) -> Any:
+    """What comes first and which activation follows ("" for none).
+
+    Raises:
+      InvalidArgumentError: nothing is fused.
+      UnimplementedError: something unknown is fused.
+    """
+    names = list(fused_ops)
+    if not names:
+        raise errors.invalid_argument("Fused op must have at least one fused op.")
+    first, *rest = names
+    if first not in firsts or len(rest) > 1 or (rest and rest[0] not in activations):
+        raise errors.unimplemented(f"Fusion is not implemented: [{','.join(names)}]")
+    return first, rest[0] if rest else ""
+
+
+@register_op(
+    "_FusedMatMul",
+    "a: T, b: T, *args: num_args * T -> product: T",
+    "transpose_a: bool = false",
+    "transpose_b: bool = false",
+    "T: {bfloat16, half, float}",
+    "num_args: int >= 0",
+    "fused_ops: list(string) = []",
+    "epsilon: float = 9.99999975e-05",
+    "leakyrelu_alpha: float = 0.200000003",
+    shape=matmul_shape,
+)
+def _fused_mat_mul(
+    xp: Any,
+    a: Any,
+    b: Any,
+    args: Any,
+    *,
+    transpose_a: bool,
+    transpose_b: bool,
+    fused_ops: Any,
+    leakyrelu_alpha: float,
+) -> Any:
+    """The activation of a b + bias."""
+    _, activation = _parts(fused_ops, ("BiasAdd",), _PRODUCT_ACTIVATIONS)
+    if len(args) != 1:
+        raise errors.invalid_argument("Fused MatMul must have one extra argument: bias.")
+    product = mat_mul.function(  # type: ignore[misc]
+        xp, a, b, transpose_a=transpose_a, transpose_b=transpose_b
+    )
+    result = product + _bias(args[0], product.shape[-1])
+    return _activated(xp, result, activation, leakyrelu_alpha) if activation else result
+
+
+def _bias(bias: Any, channels: int) -> Any:
+    if bias.ndim != 1 or bias.shape[0] != channels:
+        raise errors.invalid_argument(
+            f"bias must be a vector of {channels} values, one per column of the result, but has "
+            f"shape {shape_text(bias.shape)}"
+        )
+    return bias
+
+
+@register_op(
+    "_FusedConv2D",
+    "input: T, filter: T, *args: TArgs, *host_args: num_host_args * float -> output: T",
+    "T: {half, float, double, int8, qint8}",
+    "TArgs: list(type) >= 1",
+    "num_args: int >= 0",
+    "num_host_args: int >= 0 = 0",
+    "strides: list(int)",
+    "padding: {'SAME', 'VALID', 'EXPLICIT'}",
+    "explicit_paddings: list(int) = []",
+    "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'",
+    "filter_format: {'HWIO', 'OIHW', 'OIHW_VECT_I'} = 'HWIO'",
+    "dilations: list(int) = [1, 1, 1, 1]",
+    "use_cudnn_on_gpu: bool = true",
+    "fused_ops: list(string) = []",
+    "epsilon: float = 9.99999975e-05",
+    "leakyrelu_alpha: float = 0.200000003",
+    shape=conv2d_op.shape_function,
+)
+def _fused_conv2d(
+    xp: Any,
+    x: Any,
+    filter: Any,
+    args: Any,
+    host_args: Any,
+    *,
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+    data_format: str,
+    filter_format: str,
+    dilations: list[int],
+    fused_ops: Any,
+    epsilon: float,
+    leakyrelu_alpha: float,
+) -> Any:
+    """The activation of a convolution plus bias, or of its batch normalization."""
+    first, activation = _parts(fused_ops, ("BiasAdd", "FusedBatchNorm"), _ACTIVATIONS)
+    if data_format != "NHWC" or filter_format != "HWIO" or x.dtype.kind != "f":
+        raise errors.unimplemented(
+            "Fused conv implementation only supports NHWC tensors of floats, with HWIO filters"
+        )
+    result = conv2d_op.function(  # type: ignore[misc]
+        xp,
+        x,
+        filter,
+        strides=strides,
+        padding=padding,
+        explicit_paddings=explicit_paddings,
+        data_format=data_format,
+        dilations=dilations,
+    )
+    if first == "BiasAdd":
+        if len(args) != 1:
+            raise errors.invalid_argument("Fused Conv2D must have one extra argument: bias.")
+        result = result + _bias(args[0], result.shape[-1])
+    else:
+        if len(args) != 4:
+            raise errors.invalid_argument(
+                "Fused FusedBatchNorm must have four extra arguments: scale, offset, mean, "
+                "variance."
+            )
+        scale, offset, mean, variance = (_bias(one, result.shape[-1]) for one in args)
+        factor = scale / xp.sqrt(variance + np.float32(epsilon))
+        result = ((result - mean) * factor + offset).astype(x.dtype, copy=False)
+    return _activated(xp, result, activation, leakyrelu_alpha) if activation else result
