@@ -26,6 +26,7 @@ from tfnb.client.public import graph_util as graph_util
 from tfnb.client.public import image as image
 from tfnb.client.public import initializers as initializers
 from tfnb.client.public import io as io
+from tfnb.client.public import layers as layers
 from tfnb.client.public import linalg as linalg
 from tfnb.client.public import logging as logging
 from tfnb.client.public import manip as manip
@@ -899,6 +900,7 @@ __all__ = [
     "is_strictly_increasing",
     "is_tensor",
     "is_variable_initialized",
+    "layers",
     "lbeta",
     "less",
     "less_equal",

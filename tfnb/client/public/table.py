@@ -291,6 +291,34 @@ TABLE: dict[str, dict[str, str]] = {
         "io": "read_file write_file matching_files",
         "tf": "read_file write_file matching_files",
     },
+    "tfnb.ops.layers.base": {
+        "layers": "Layer",
+    },
+    "tfnb.ops.layers.convolutional": {
+        "layers": (
+            "Conv1D Conv2D Conv2DTranspose Conv3D Conv3DTranspose conv1d conv2d conv2d_transpose "
+            "conv3d conv3d_transpose"
+        ),
+    },
+    "tfnb.ops.layers.core": {
+        "layers": "Dense Dropout Flatten dense dropout flatten",
+    },
+    "tfnb.ops.layers.input_spec": {
+        "layers": "InputSpec",
+    },
+    "tfnb.ops.layers.normalization": {
+        "layers": "BatchNormalization batch_normalization",
+    },
+    "tfnb.ops.layers.pooling": {
+        "layers": (
+            "AveragePooling1D AveragePooling2D AveragePooling3D MaxPooling1D MaxPooling2D "
+            "MaxPooling3D average_pooling1d average_pooling2d average_pooling3d max_pooling1d "
+            "max_pooling2d max_pooling3d"
+        ),
+    },
+    "tfnb.ops.layers.separable": {
+        "layers": "SeparableConv1D SeparableConv2D separable_conv1d separable_conv2d",
+    },
     "tfnb.ops.linalg_ops": {
         "linalg": (
             "adjoint cholesky_solve eigh:self_adjoint_eig eigvalsh:self_adjoint_eigvals "

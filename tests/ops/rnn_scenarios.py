@@ -1,0 +1,3 @@
+"""Recurrent networks, more programs of layer_scenarios.py."""
+
+from __future__ import annotations
