@@ -19,7 +19,7 @@ from tfnb.core.tensor_slice import FULL, TensorSlice, slice_key
 from tfnb.proto import saved_tensor_slice_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -138,6 +138,10 @@ class CheckpointReader:
             for proto in tensor.slice:
                 where = _slice_of(proto)
                 known[2][where] = (rows, slice_key(tensor.name, where))
+
+    def names(self) -> Iterator[str]:
+        """The names of all tensors, sorted."""
+        return iter(sorted(self._tensors))
 
     def shape_and_dtype(self, name: str) -> tuple[tuple[int, ...], DType]:
         """What is known of a tensor without reading it.

@@ -104,6 +104,18 @@ def rename(source: str, target: str) -> None:
         os.replace(source, target)
 
 
+def link(source: str, target: str) -> bool:
+    """Gives a file a second name; False where the file system has no such thing."""
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        os.remove(target)
+        os.link(source, target)
+    except OSError:
+        return False
+    return True
+
+
 def create_directory(path: str) -> None:
     """Creates one directory; it may exist."""
     if path and not os.path.isdir(path):

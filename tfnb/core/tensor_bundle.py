@@ -194,8 +194,7 @@ class BundleWriter:
     def finish(self) -> None:
         """Gives the data its name and writes the index."""
         self._file.close()
-        file_system.rename(self._temporary, data_path(self.prefix, 0, 1))
-        file_system.write_file(index_path(self.prefix), _index_bytes(1, self._entries))
+        _publish(self.prefix, [self._temporary], self._entries)
 
     def abandon(self) -> None:
         """Removes what was written; for use instead of :meth:`finish` after an error."""
@@ -403,6 +402,46 @@ class BundleReader:
         return file
 
 
+# ------------------------------------------------------------------------------------- publishing
+
+
+def _publish(prefix: str, sources: list[str], entries: Mapping[bytes, BundleEntry]) -> None:
+    """Gives shards their final names and writes the index that speaks of them.
+
+    The index is replaced in one go, and a checkpoint is what the index says.  So where the prefix
+    has a checkpoint already, the new shards first get other names, as if there were more of them,
+    and an index for these; only then do they take the places of the old ones.  A process that is
+    killed anywhere in between leaves the old checkpoint or the new one, whole.
+    """
+    count = len(sources)
+    old = _shard_paths(prefix)
+    final = [data_path(prefix, shard, count) for shard in range(count)]
+    if not set(final).isdisjoint(old):
+        spare_count = count + 1
+        while data_path(prefix, 0, spare_count) in old:
+            spare_count += 1
+        spare = [data_path(prefix, shard, spare_count) for shard in range(count)]
+        linked = [file_system.link(source, name) for source, name in zip(sources, spare)]
+        if not all(linked):
+            # Without second names the shards keep the spare ones; readers do not mind.
+            for source, name in zip(sources, spare):
+                file_system.rename(source, name)
+            final, count = spare, spare_count
+        file_system.write_file(index_path(prefix), _index_bytes(spare_count, entries))
+    if count == len(sources):
+        for source, name in zip(sources, final):
+            file_system.rename(source, name)
+        file_system.write_file(index_path(prefix), _index_bytes(count, entries))
+    for name in _shard_paths(prefix):
+        if name not in final:
+            file_system.remove_if_exists(name)
+
+
+def _shard_paths(prefix: str) -> list[str]:
+    """The shards that lie under a prefix, of whatever count."""
+    return glob.glob(f"{glob.escape(prefix)}.data-?????-of-?????")
+
+
 # ---------------------------------------------------------------------------------------- merging
 
 
@@ -439,15 +478,12 @@ def merge_bundles(
                 )
             known.slices += entry.slices
         shards += [data_path(prefix, i, reader.num_shards) for i in range(reader.num_shards)]
-    for shard, path in enumerate(shards):
-        file_system.rename(path, data_path(merged_prefix, shard, len(shards)))
-    file_system.write_file(index_path(merged_prefix), _index_bytes(len(shards), entries))
+    _publish(merged_prefix, shards, entries)
 
 
 def remove_bundle(prefix: str) -> None:
     """Removes the index and the shards of a bundle, as far as they exist."""
-    pattern = f"{glob.escape(prefix)}.data-?????-of-?????"
-    for path in [index_path(prefix), *glob.glob(pattern)]:
+    for path in [index_path(prefix), *_shard_paths(prefix)]:
         file_system.remove_if_exists(path)
 
 

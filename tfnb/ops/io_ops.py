@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors, file_system
+from tfnb.core.checkpoint_reader import CheckpointReader
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
@@ -21,7 +22,7 @@ from tfnb.core.shape_inference import (
     no_outputs,
     unchanged_shape,
 )
-from tfnb.core.tensor_bundle import BundleReader, BundleWriter, index_path, merge_bundles
+from tfnb.core.tensor_bundle import BundleWriter, index_path, merge_bundles
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.core.tensor_slice import parse_shape_and_slice
 
@@ -151,29 +152,19 @@ def restore_v2(
     """Reads tensors, or slices of them, from a checkpoint."""
     names, specs = _texts(tensor_names, "tensor_names"), _texts(shape_and_slices, "slices")
     _check_counts(names, specs, len(dtypes))
-    with BundleReader(_text(prefix)) as reader:
+    # The op reads the first format, too, so that old checkpoints serve new graphs.
+    with CheckpointReader(_text(prefix)) as reader:
         return tuple(
             _restore_one(reader, name, spec, dtype)
             for name, spec, dtype in zip(names, specs, dtypes)
         )
 
 
-def _restore_one(reader: BundleReader, name: str, spec: str, dtype: Any) -> Any:
-    entry = reader.entry(name)
-    if entry.dtype is not dtype:
-        raise errors.invalid_argument(
-            f"tensor_name = {name}; expected dtype {dtype.name} does not equal original dtype "
-            f"{entry.dtype.name}"
-        )
+def _restore_one(reader: CheckpointReader, name: str, spec: str, dtype: Any) -> Any:
     if not spec:
-        return reader.lookup(name)
+        return reader.restore(name, None, None, dtype)
     shape, where, _ = parse_shape_and_slice(spec)
-    if tuple(entry.shape) != tuple(shape):
-        raise errors.invalid_argument(
-            f"tensor_name = {name}; shape in shape_and_slice spec {list(shape)} does not match "
-            f"the shape stored in checkpoint: {list(entry.shape)}"
-        )
-    return reader.lookup_slice(name, where)
+    return reader.restore(name, shape, where, dtype)
 
 
 @register_op(

@@ -28,4 +28,5 @@ from tfnb.ops.queues import QueueBase as QueueBase
 from tfnb.ops.queues import RandomShuffleQueue as RandomShuffleQueue
 from tfnb.ops.string_ops import decode_base64 as decode_base64
 from tfnb.ops.string_ops import encode_base64 as encode_base64
+from tfnb.ops.training.graph_io import write_graph as write_graph
 from tfnb.ops.training.input import match_filenames_once as match_filenames_once

@@ -641,6 +641,16 @@ TABLE: dict[str, dict[str, str]] = {
             "shuffle_batch_join maybe_shuffle_batch_join"
         ),
     },
+    "tfnb.ops.training.checkpoint_state": {
+        "train": (
+            "checkpoint_exists checkpoints_iterator generate_checkpoint_state_proto "
+            "get_checkpoint_mtimes get_checkpoint_state latest_checkpoint remove_checkpoint "
+            "update_checkpoint_state"
+        ),
+    },
+    "tfnb.ops.training.checkpoint_values": {
+        "train": "NewCheckpointReader list_variables load_checkpoint load_variable",
+    },
     "tfnb.ops.training.coordinator": {
         "train": "Coordinator LooperThread",
     },
@@ -656,6 +666,13 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.training.gradient_descent": {
         "train": "GradientDescentOptimizer ProximalGradientDescentOptimizer",
     },
+    "tfnb.ops.training.graph_io": {
+        "io": "write_graph",
+        "train": "write_graph",
+    },
+    "tfnb.ops.training.init_from_checkpoint": {
+        "train": "init_from_checkpoint warm_start",
+    },
     "tfnb.ops.training.input": {
         "io": "match_filenames_once",
         "train": (
@@ -669,6 +686,9 @@ TABLE: dict[str, dict[str, str]] = {
             "linear_cosine_decay natural_exp_decay noisy_linear_cosine_decay piecewise_constant "
             "piecewise_constant_decay:piecewise_constant polynomial_decay"
         ),
+    },
+    "tfnb.ops.training.meta_graph": {
+        "train": "export_meta_graph import_meta_graph",
     },
     "tfnb.ops.training.momentum": {
         "train": "MomentumOptimizer",
@@ -685,6 +705,9 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.training.rmsprop": {
         "train": "RMSPropOptimizer",
+    },
+    "tfnb.ops.training.saver": {
+        "train": "Saver",
     },
     "tfnb.ops.training.sync_replicas_optimizer": {
         "train": "SyncReplicasOptimizer",

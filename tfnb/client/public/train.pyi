@@ -14,6 +14,20 @@ from tfnb.ops.training.batching import maybe_shuffle_batch as maybe_shuffle_batc
 from tfnb.ops.training.batching import maybe_shuffle_batch_join as maybe_shuffle_batch_join
 from tfnb.ops.training.batching import shuffle_batch as shuffle_batch
 from tfnb.ops.training.batching import shuffle_batch_join as shuffle_batch_join
+from tfnb.ops.training.checkpoint_state import (
+    generate_checkpoint_state_proto as generate_checkpoint_state_proto,
+)
+from tfnb.ops.training.checkpoint_state import checkpoint_exists as checkpoint_exists
+from tfnb.ops.training.checkpoint_state import checkpoints_iterator as checkpoints_iterator
+from tfnb.ops.training.checkpoint_state import get_checkpoint_mtimes as get_checkpoint_mtimes
+from tfnb.ops.training.checkpoint_state import get_checkpoint_state as get_checkpoint_state
+from tfnb.ops.training.checkpoint_state import latest_checkpoint as latest_checkpoint
+from tfnb.ops.training.checkpoint_state import remove_checkpoint as remove_checkpoint
+from tfnb.ops.training.checkpoint_state import update_checkpoint_state as update_checkpoint_state
+from tfnb.ops.training.checkpoint_values import NewCheckpointReader as NewCheckpointReader
+from tfnb.ops.training.checkpoint_values import list_variables as list_variables
+from tfnb.ops.training.checkpoint_values import load_checkpoint as load_checkpoint
+from tfnb.ops.training.checkpoint_values import load_variable as load_variable
 from tfnb.ops.training.coordinator import Coordinator as Coordinator
 from tfnb.ops.training.coordinator import LooperThread as LooperThread
 from tfnb.ops.training.ftrl import FtrlOptimizer as FtrlOptimizer
@@ -26,6 +40,9 @@ from tfnb.ops.training.gradient_descent import (
     ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer,
 )
 from tfnb.ops.training.gradient_descent import GradientDescentOptimizer as GradientDescentOptimizer
+from tfnb.ops.training.graph_io import write_graph as write_graph
+from tfnb.ops.training.init_from_checkpoint import init_from_checkpoint as init_from_checkpoint
+from tfnb.ops.training.init_from_checkpoint import warm_start as warm_start
 from tfnb.ops.training.input import input_producer as input_producer
 from tfnb.ops.training.input import limit_epochs as limit_epochs
 from tfnb.ops.training.input import match_filenames_once as match_filenames_once
@@ -44,6 +61,8 @@ from tfnb.ops.training.learning_rate_decay import natural_exp_decay as natural_e
 from tfnb.ops.training.learning_rate_decay import piecewise_constant as piecewise_constant
 from tfnb.ops.training.learning_rate_decay import piecewise_constant as piecewise_constant_decay
 from tfnb.ops.training.learning_rate_decay import polynomial_decay as polynomial_decay
+from tfnb.ops.training.meta_graph import export_meta_graph as export_meta_graph
+from tfnb.ops.training.meta_graph import import_meta_graph as import_meta_graph
 from tfnb.ops.training.momentum import MomentumOptimizer as MomentumOptimizer
 from tfnb.ops.training.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
 from tfnb.ops.training.optimizer import Optimizer as Optimizer
@@ -51,6 +70,7 @@ from tfnb.ops.training.queue_runner import QueueRunner as QueueRunner
 from tfnb.ops.training.queue_runner import add_queue_runner as add_queue_runner
 from tfnb.ops.training.queue_runner import start_queue_runners as start_queue_runners
 from tfnb.ops.training.rmsprop import RMSPropOptimizer as RMSPropOptimizer
+from tfnb.ops.training.saver import Saver as Saver
 from tfnb.ops.training.sync_replicas_optimizer import SyncReplicasOptimizer as SyncReplicasOptimizer
 from tfnb.proto.cluster_pb2 import ClusterDef as ClusterDef
 from tfnb.proto.cluster_pb2 import JobDef as JobDef
@@ -89,12 +109,14 @@ __all__ = [
     "JobDef",
     "LooperThread",
     "MomentumOptimizer",
+    "NewCheckpointReader",
     "Optimizer",
     "ProximalAdagradOptimizer",
     "ProximalGradientDescentOptimizer",
     "QueueRunner",
     "QueueRunnerDef",
     "RMSPropOptimizer",
+    "Saver",
     "SaverDef",
     "SequenceExample",
     "ServerDef",
@@ -104,17 +126,29 @@ __all__ = [
     "assert_global_step",
     "batch",
     "batch_join",
+    "checkpoint_exists",
+    "checkpoints_iterator",
     "cosine_decay",
     "cosine_decay_restarts",
     "create_global_step",
     "exponential_decay",
+    "export_meta_graph",
+    "generate_checkpoint_state_proto",
+    "get_checkpoint_mtimes",
+    "get_checkpoint_state",
     "get_global_step",
     "get_or_create_global_step",
     "global_step",
+    "import_meta_graph",
+    "init_from_checkpoint",
     "input_producer",
     "inverse_time_decay",
+    "latest_checkpoint",
     "limit_epochs",
     "linear_cosine_decay",
+    "list_variables",
+    "load_checkpoint",
+    "load_variable",
     "match_filenames_once",
     "maybe_batch",
     "maybe_batch_join",
@@ -127,10 +161,14 @@ __all__ = [
     "polynomial_decay",
     "queue_runner",
     "range_input_producer",
+    "remove_checkpoint",
     "shuffle_batch",
     "shuffle_batch_join",
     "slice_input_producer",
     "start_queue_runners",
     "string_input_producer",
     "summary_iterator",
+    "update_checkpoint_state",
+    "warm_start",
+    "write_graph",
 ]

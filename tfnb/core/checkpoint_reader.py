@@ -1,0 +1,117 @@
+"""Reading a checkpoint of either format by name.
+
+Corresponds to ``checkpoint_reader.cc``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from tfnb.core import checkpoint_v1, errors, file_system
+from tfnb.core.tensor_bundle import BundleReader, bundle_exists
+from tfnb.core.tensor_slice import TensorSlice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfnb.core.dtypes import DType
+
+
+class CheckpointReader:
+    """The tensors of one checkpoint.
+
+    Args:
+      prefix: the prefix of the second format, or the path or pattern of the first.
+
+    Raises:
+      NotFoundError: there is none.
+      DataLossError: its list of tensors is damaged.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self._bundle: BundleReader | None = None
+        self._v1: checkpoint_v1.CheckpointReader | None = None
+        if bundle_exists(file_system.local_path(prefix)):
+            self._bundle = BundleReader(prefix)
+        else:
+            self._v1 = checkpoint_v1.CheckpointReader(prefix)
+
+    def __enter__(self) -> Self:
+        """Nothing to do; leaving the block closes the files."""
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        """Closes the files."""
+        self.close()
+
+    def close(self) -> None:
+        """Closes the files."""
+        if self._bundle is not None:
+            self._bundle.close()
+
+    def names(self) -> Iterator[str]:
+        """The names of all tensors."""
+        if self._bundle is not None:
+            return self._bundle.names()
+        assert self._v1 is not None
+        return self._v1.names()
+
+    def has_tensor(self, name: str) -> bool:
+        """Whether there is a tensor of this name."""
+        if self._bundle is not None:
+            return self._bundle.contains(name)
+        assert self._v1 is not None
+        return name in self._v1.names()
+
+    def shape_and_dtype(self, name: str) -> tuple[tuple[int, ...], DType]:
+        """What is known of a tensor without reading it.
+
+        Raises:
+          NotFoundError: there is no such tensor.
+        """
+        if self._bundle is not None:
+            entry = self._bundle.entry(name)
+            return tuple(entry.shape), entry.dtype
+        assert self._v1 is not None
+        return self._v1.shape_and_dtype(name)
+
+    def lookup(self, name: str, where: TensorSlice | None = None) -> Any:
+        """A tensor, or a part of it.
+
+        Raises:
+          NotFoundError: there is no such tensor.
+          DataLossError: its bytes are damaged.
+        """
+        if self._bundle is not None:
+            return (
+                self._bundle.lookup(name)
+                if where is None
+                else self._bundle.lookup_slice(name, where)
+            )
+        assert self._v1 is not None
+        shape, _ = self._v1.shape_and_dtype(name)
+        return self._v1.lookup_slice(name, where or TensorSlice.full(len(shape)))
+
+    def restore(
+        self, name: str, shape: tuple[int, ...] | None, where: TensorSlice | None, dtype: DType
+    ) -> Any:
+        """A tensor, or a part of it, that must have a type and, for a part, a whole shape.
+
+        Raises:
+          NotFoundError: there is no such tensor.
+          InvalidArgumentError: it has another type or shape.
+          DataLossError: its bytes are damaged.
+        """
+        stored_shape, stored = self.shape_and_dtype(name)
+        if stored is not dtype:
+            raise errors.invalid_argument(
+                f"tensor_name = {name}; expected dtype {dtype.name} does not equal original dtype "
+                f"{stored.name}"
+            )
+        if shape is not None and stored_shape != tuple(shape):
+            raise errors.invalid_argument(
+                f"tensor_name = {name}; shape in shape_and_slice spec {list(shape)} does not match "
+                f"the shape stored in checkpoint: {list(stored_shape)}"
+            )
+        return self.lookup(name, where)

@@ -1,0 +1,219 @@
+"""Variables that start with the values of a checkpoint.
+
+``init_from_checkpoint`` replaces the initializers of variables; ``warm_start`` does so for the
+variables that a regular expression names.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.collections import GraphKeys
+from tfnb.framework.scopes import device, get_collection
+from tfnb.ops import io_ops
+from tfnb.ops.partitioned_variable import PartitionedVariable
+from tfnb.ops.training.checkpoint_values import checkpoint_path_of, load_checkpoint
+from tfnb.ops.training.saveable import op_list_to_dict, saveable_objects_for_op
+from tfnb.ops.variable_scope import _get_default_variable_store
+from tfnb.ops.variables import Variable, global_variables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+EXPORTS = {"train": ["init_from_checkpoint", "warm_start"]}
+
+_log = logging.getLogger("tensorflow")
+
+
+def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
+    """Makes the initializers of variables read a checkpoint.
+
+    Args:
+      ckpt_dir_or_file: the checkpoint, or a folder, of which the last one is taken.
+      assignment_map: names in the checkpoint -> variables, lists of parts, or names of variables;
+        ``"scope_in_checkpoint/"`` -> ``"scope/"`` stands for all variables of a scope, and ``"/"``
+        for the outermost one.  Also a list of such pairs.
+
+    Raises:
+      ValueError: the checkpoint lacks a tensor, or it has another shape.
+    """
+    reader = load_checkpoint(ckpt_dir_or_file)
+    shapes = reader.get_variable_to_shape_map()
+    path = checkpoint_path_of(ckpt_dir_or_file) or ""
+    pairs = assignment_map.items() if hasattr(assignment_map, "items") else assignment_map
+    for name, target in sorted(pairs, key=lambda pair: str(pair[0])):
+        variable = _variable_of(target)
+        if variable is None:
+            _init_scope(ckpt_dir_or_file, path, name, target, shapes)
+            continue
+        if name not in shapes:
+            raise ValueError(
+                f"Tensor {name} is not found in {ckpt_dir_or_file} checkpoint {shapes}"
+            )
+        _check_shape(variable, name, shapes[name])
+        _init(variable, path, name)
+
+
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, Variable)
+
+
+def _variable_of(target: Any) -> Any:
+    """The variable, or list of parts, that a value of the map means; None for a scope."""
+    if _is_variable(target):
+        return target
+    if isinstance(target, PartitionedVariable):
+        return list(target)
+    if isinstance(target, (list, tuple)) and all(_is_variable(one) for one in target):
+        return list(target)
+    return _stored_variable(target)
+
+
+def _stored_variable(name: str) -> Any:
+    store = _get_default_variable_store()._vars
+    if name in store:
+        return store[name]
+    parts: list[Any] = []
+    while f"{name}/part_{len(parts)}" in store:
+        parts.append(store[f"{name}/part_{len(parts)}"])
+    return parts or None
+
+
+def _check_shape(variable: Any, name: str, shape: list[int]) -> None:
+    if isinstance(variable, list):
+        label = variable[0]._save_slice_info.full_name if variable[0]._save_slice_info else name
+        whole = variable[0]._save_slice_info
+        own = TensorShape(whole.full_shape) if whole else variable[0].get_shape()
+    else:
+        label, own = variable.name, variable.get_shape()
+    if not own.is_compatible_with(TensorShape(shape)):
+        raise ValueError(
+            f"Shape of variable {label} ({own}) doesn't match with shape of tensor {name} "
+            f"({shape}) from checkpoint reader."
+        )
+
+
+def _init_scope(
+    ckpt_dir_or_file: Any, path: str, name: str, target: str, shapes: Mapping[str, list[int]]
+) -> None:
+    scope = target[: target.rindex("/")] if "/" in target else ""
+    if not name.endswith("/"):
+        raise ValueError(
+            f"Assignment map with scope only name {scope} should map to scope only {name}. Should "
+            "be 'scope/': 'other_scope/'."
+        )
+    inside = {
+        variable.partition("/part_")[0]
+        for variable in _get_default_variable_store()._vars
+        if not scope or variable.startswith(f"{scope}/")
+    }
+    for variable_name in sorted(inside):
+        rest = variable_name[len(scope) :]
+        full = rest if target == "/" else rest.removeprefix("/")
+        if name != "/":
+            full = name + full
+        full = full.removesuffix("/")
+        if full not in shapes:
+            raise ValueError(
+                f"Tensor {full} ({variable_name[len(scope) + 1 :]} in {name}) is not found in "
+                f"{ckpt_dir_or_file} checkpoint"
+            )
+        variable = _stored_variable(variable_name)
+        _check_shape(variable, full, shapes[full])
+        _init(variable, path, full)
+
+
+def _init(variable: Any, path: str, name: str) -> None:
+    """Makes a variable, or every part of one, start with what a checkpoint has."""
+    for part in variable if isinstance(variable, list) else [variable]:
+        info = part._save_slice_info if isinstance(variable, list) else None
+        _set_initializer(part, path, name, "" if info is None else info.spec)
+    _log.debug("Initialize variable %s from checkpoint %s with %s", variable, path, name)
+
+
+def _set_initializer(variable: Any, path: str, name: str, spec: str) -> None:
+    # Only a CPU reads files; it is done once, and so may be away from the variable.
+    with device(variable.device), device("/cpu:0"):
+        value = io_ops.restore_v2(
+            path, [name], [spec], [variable.dtype.base_dtype], name="checkpoint_initializer"
+        )[0]
+    for own_name, op in op_list_to_dict([variable]).items():
+        for saveable in saveable_objects_for_op(op, own_name):
+            variable._initializer_op = saveable.restore([value], None)
+    value.set_shape(variable.shape)
+    variable._initial_value = value
+
+
+def warm_start(
+    ckpt_to_initialize_from: Any,
+    vars_to_warm_start: Any = ".*",
+    var_name_to_vocab_info: Mapping[str, Any] | None = None,
+    var_name_to_prev_var_name: Mapping[str, str] | None = None,
+) -> None:
+    """Makes the initializers of some variables read a checkpoint.
+
+    Args:
+      ckpt_to_initialize_from: the checkpoint, or a folder, of which the last one is taken.
+      vars_to_warm_start: a regular expression for names of trainable variables; a list of regular
+        expressions for names of all global variables; a list of variables; None for none.
+      var_name_to_vocab_info: not supported.
+      var_name_to_prev_var_name: names of variables -> names in the checkpoint, where they differ.
+
+    Raises:
+      NotImplementedError: ``var_name_to_vocab_info`` is given.
+      ValueError: the checkpoint lacks a variable, or a name to translate is not used.
+    """
+    if var_name_to_vocab_info:
+        raise NotImplementedError(
+            "tf.train.warm_start does not translate vocabularies: write the rows of the embedding "
+            "with tf.train.load_variable and variable.load(value, session)."
+        )
+    previous = dict(var_name_to_prev_var_name or {})
+    used: set[str] = set()
+    mapping: dict[str, Any] = {}
+    for name, variable in _grouped(_chosen_variables(vars_to_warm_start)).items():
+        before = previous.get(name, name)
+        if before != name or name in previous:
+            used.add(name)
+        mapping[before] = variable
+    unused = sorted(set(previous) - used)
+    if unused:
+        raise ValueError(
+            "You provided the following variables in var_name_to_prev_var_name that were not "
+            f"used: {unused}.  Perhaps you misspelled them?"
+        )
+    init_from_checkpoint(ckpt_to_initialize_from, mapping)
+
+
+def _chosen_variables(vars_to_warm_start: Any) -> list[Any]:
+    if vars_to_warm_start is None:
+        return []
+    if isinstance(vars_to_warm_start, str):
+        return get_collection(GraphKeys.TRAINABLE_VARIABLES, scope=vars_to_warm_start)
+    if not isinstance(vars_to_warm_start, list):
+        raise ValueError(
+            "Only variables, list of variables, list of strings, or string are supported for "
+            f"vars_to_warm_start; got {vars_to_warm_start}"
+        )
+    if all(isinstance(one, str) for one in vars_to_warm_start):
+        expressions = [re.compile(one) for one in vars_to_warm_start]
+        return [v for v in global_variables() if any(e.match(v.op.name) for e in expressions)]
+    found: list[Any] = []
+    for one in vars_to_warm_start:
+        found += list(one) if isinstance(one, PartitionedVariable) else [one]
+    return found
+
+
+def _grouped(variables: list[Any]) -> dict[str, Any]:
+    """Name of the whole -> a variable, or the list of its parts."""
+    found: dict[str, Any] = {}
+    for variable in variables:
+        info = variable._save_slice_info
+        if info is None:
+            found[variable.op.name] = variable
+        else:
+            found.setdefault(info.full_name, []).append(variable)
+    return found
