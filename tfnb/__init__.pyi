@@ -29,8 +29,10 @@ from tfnb.client.public import io as io
 from tfnb.client.public import layers as layers
 from tfnb.client.public import linalg as linalg
 from tfnb.client.public import logging as logging
+from tfnb.client.public import losses as losses
 from tfnb.client.public import manip as manip
 from tfnb.client.public import math as math
+from tfnb.client.public import metrics as metrics
 from tfnb.client.public import nest as nest
 from tfnb.client.public import nn as nn
 from tfnb.client.public import python as python
@@ -190,6 +192,7 @@ from tfnb.ops.concat_ops import unstack as unstack
 from tfnb.ops.cond import case as case
 from tfnb.ops.cond import cond as cond
 from tfnb.ops.cond import switch_case as switch_case
+from tfnb.ops.confusion_matrix import confusion_matrix as confusion_matrix
 from tfnb.ops.constant_ops import constant as constant
 from tfnb.ops.constant_ops import fill as fill
 from tfnb.ops.constant_ops import guarantee_const as guarantee_const
@@ -757,6 +760,7 @@ __all__ = [
     "complex64",
     "concat",
     "cond",
+    "confusion_matrix",
     "conj",
     "constant",
     "constant_initializer",
@@ -919,6 +923,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "losses",
     "make_ndarray",
     "make_template",
     "make_tensor_proto",
@@ -940,6 +945,7 @@ __all__ = [
     "matrix_triangular_solve",
     "maximum",
     "meshgrid",
+    "metrics",
     "min_max_variable_partitioner",
     "minimum",
     "mod",

@@ -473,13 +473,13 @@ def reduced_shape(input_shape: Any, axes: Any) -> Any:
         kept = np.array(known_shape, np.int32)
         kept[known_axes] = 1
         return convert_to_tensor(kept)
-    input_shape = cast(input_shape, dtypes.int32)
     axes = cast(axes, dtypes.int32)
     rank = array_ops.size(input_shape)
-    axes = array_ops.reshape(axes, [-1])
     axes = (axes + rank) % rank
-    ones = array_ops.fill(array_ops.shape(axes), 1)
-    return data_flow_ops.dynamic_stitch([sequence_ops.range_(rank), axes], [input_shape, ones])
+    axes_shape = array_ops.shape(axes)
+    every = sequence_ops.range_(rank)
+    ones = array_ops.ones(axes_shape, dtype=input_shape.dtype)
+    return data_flow_ops.dynamic_stitch([every, axes], [input_shape, ones])
 
 
 # ----------------------------------------------------------------------- functions of Python's side

@@ -9,6 +9,7 @@ from tfnb.ops.check_ops import is_strictly_increasing as is_strictly_increasing
 from tfnb.ops.complex_ops import angle as angle
 from tfnb.ops.complex_ops import imag as imag
 from tfnb.ops.complex_ops import real as real
+from tfnb.ops.confusion_matrix import confusion_matrix as confusion_matrix
 from tfnb.ops.cwise_binary_ops import atan2 as atan2
 from tfnb.ops.cwise_binary_ops import floor_mod as floormod
 from tfnb.ops.cwise_binary_ops import floor_mod as mod
@@ -145,6 +146,7 @@ __all__ = [
     "betainc",
     "bincount",
     "ceil",
+    "confusion_matrix",
     "conj",
     "cos",
     "cosh",

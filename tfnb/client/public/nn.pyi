@@ -73,6 +73,8 @@ from tfnb.ops.cwise_unary_ops import tanh as tanh
 from tfnb.ops.embedding_ops import embedding_lookup as embedding_lookup
 from tfnb.ops.embedding_ops import embedding_lookup_sparse as embedding_lookup_sparse
 from tfnb.ops.embedding_ops import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
+from tfnb.ops.losses import compute_average_loss as compute_average_loss
+from tfnb.ops.losses import scale_regularization_loss as scale_regularization_loss
 from tfnb.ops.math_ops import sigmoid as sigmoid
 from tfnb.ops.nn_ops import (
     batch_norm_with_global_normalization as batch_norm_with_global_normalization,
@@ -128,6 +130,7 @@ __all__ = [
     "batch_to_space",
     "bias_add",
     "compute_accidental_hits",
+    "compute_average_loss",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -179,6 +182,7 @@ __all__ = [
     "relu_layer",
     "safe_embedding_lookup_sparse",
     "sampled_softmax_loss",
+    "scale_regularization_loss",
     "selu",
     "separable_conv2d",
     "sigmoid",

@@ -156,6 +156,10 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.cond": {
         "tf": "cond case switch_case",
     },
+    "tfnb.ops.confusion_matrix": {
+        "math": "confusion_matrix",
+        "tf": "confusion_matrix",
+    },
     "tfnb.ops.constant_ops": {
         "tf": (
             "constant placeholder placeholder_with_default zeros ones zeros_like ones_like fill "
@@ -338,6 +342,15 @@ TABLE: dict[str, dict[str, str]] = {
         "initializers": "tables_initializer",
         "tf": "tables_initializer initialize_all_tables",
     },
+    "tfnb.ops.losses": {
+        "losses": (
+            "Reduction absolute_difference add_loss compute_weighted_loss cosine_distance "
+            "get_losses get_regularization_loss get_regularization_losses get_total_loss "
+            "hinge_loss huber_loss log_loss mean_pairwise_squared_error mean_squared_error "
+            "sigmoid_cross_entropy softmax_cross_entropy sparse_softmax_cross_entropy"
+        ),
+        "nn": "scale_regularization_loss compute_average_loss",
+    },
     "tfnb.ops.map_fn": {
         "tf": "foldl foldr map_fn scan",
     },
@@ -377,6 +390,29 @@ TABLE: dict[str, dict[str, str]] = {
             "solve:matrix_solve"
         ),
         "tf": "matrix_determinant matrix_inverse matrix_solve",
+    },
+    "tfnb.ops.metrics.at_k": {
+        "metrics": (
+            "average_precision_at_k precision_at_k precision_at_top_k recall_at_k recall_at_top_k "
+            "sparse_average_precision_at_k sparse_precision_at_k"
+        ),
+    },
+    "tfnb.ops.metrics.counts": {
+        "metrics": "false_negatives false_positives precision recall true_negatives true_positives",
+    },
+    "tfnb.ops.metrics.means": {
+        "metrics": (
+            "accuracy mean mean_absolute_error mean_cosine_distance mean_iou "
+            "mean_per_class_accuracy mean_relative_error mean_squared_error mean_tensor "
+            "percentage_below root_mean_squared_error"
+        ),
+    },
+    "tfnb.ops.metrics.thresholds": {
+        "metrics": (
+            "auc false_negatives_at_thresholds false_positives_at_thresholds "
+            "precision_at_thresholds recall_at_thresholds sensitivity_at_specificity "
+            "specificity_at_sensitivity true_negatives_at_thresholds true_positives_at_thresholds"
+        ),
     },
     "tfnb.ops.nn_ops": {
         "linalg": "l2_normalize",
