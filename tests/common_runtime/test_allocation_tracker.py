@@ -136,6 +136,20 @@ def test_a_measurement_that_was_forgotten_ends_with_its_owner():
     assert not tracemalloc.is_tracing()
 
 
+def test_a_measurement_that_others_stopped_is_over():
+    """An interrupt, or whoever else uses the interpreter's one trace."""
+    stopped = TemporaryMemory()
+    stopped.begin((0, 1))
+    tracemalloc.stop()
+    other = TemporaryMemory()
+    other.begin((0, 1))
+    assert tracemalloc.is_tracing()
+    stopped.close()
+    assert tracemalloc.is_tracing()
+    other.close()
+    assert not tracemalloc.is_tracing()
+
+
 def test_what_other_nodes_took_is_not_told_as_a_nodes_own():
     """A node that waited while another began."""
     measured = TemporaryMemory()

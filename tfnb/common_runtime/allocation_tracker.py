@@ -256,7 +256,9 @@ def _start_measuring(token: object) -> bool:
     """Claims the interpreter's one trace; somebody else's is left alone."""
     global _measuring
     with _measuring_lock:
-        if _measuring is not None or tracemalloc.is_tracing():
+        # A trace that runs is somebody's. One that does not has no owner any more, even where an
+        # interrupt kept him from saying so.
+        if tracemalloc.is_tracing():
             return False
         _measuring = token
         tracemalloc.start()
