@@ -40,6 +40,7 @@ from tfnb.client.public import python_io as python_io
 from tfnb.client.public import queue as queue
 from tfnb.client.public import random as random
 from tfnb.client.public import resource_loader as resource_loader
+from tfnb.client.public import safety as safety
 from tfnb.client.public import sets as sets
 from tfnb.client.public import signal as signal
 from tfnb.client.public import sparse as sparse
@@ -1034,6 +1035,7 @@ __all__ = [
     "roll",
     "round",
     "rsqrt",
+    "safety",
     "saturate_cast",
     "scalar_mul",
     "scan",

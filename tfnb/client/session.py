@@ -32,6 +32,7 @@ from tfnb.core import errors
 from tfnb.framework import default_session, traceback_of_user
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.graph import Graph
+from tfnb.framework.loaded_nodes import mark_loaded
 from tfnb.proto.config_pb2 import ConfigProto, RunMetadata, RunOptions
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ class BaseSession:
         self._session = session_factory.new_session(
             session_factory.SessionOptions(self._target, self._config)
         )
+        self._session.effects_policy = graph._effects_policy
         self._closed = False
         _live_sessions.add(self)
 
@@ -279,6 +281,8 @@ class BaseSession:
             graph_def, version = self._graph._as_graph_def(from_version=self._current_version)
             if version == self._current_version:
                 return
+            if mark_loaded(self._graph, graph_def):
+                self._session.has_watched_nodes = True
             try:
                 self._session.extend(graph_def)
             except errors.OpError as error:

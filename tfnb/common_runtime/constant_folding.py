@@ -152,6 +152,8 @@ def _is_pure_anywhere(node: Node) -> bool:
 def _is_pure_op(
     definition: OpDefinition, input_types: tuple[DType, ...], output_types: tuple[DType, ...]
 ) -> bool:
+    if definition.effects:  # a file may be another one when the step runs
+        return False
     kind = node_kind(definition.name)
     if definition.is_stateful or kind.is_control_flow or kind.is_placeholder:
         return False

@@ -39,6 +39,7 @@ from tfnb.common_runtime.fetched_values import check_retvals, own_all
 from tfnb.common_runtime.function_library_runtime import FunctionLibraryRuntime
 from tfnb.common_runtime.graph_execution_state import GraphExecutionState
 from tfnb.common_runtime.immutable_executor_state import initialize
+from tfnb.common_runtime.loaded_effects import FedTexts, watch_if_loaded
 from tfnb.common_runtime.lowering.emit import run_acyclic
 from tfnb.common_runtime.optimization_registry import (
     REGISTRY,
@@ -106,6 +107,7 @@ class DirectSession(Session):
         self.session_handle = f"direct_{next(_session_numbers)}"
         self.step_events = StepEvents.for_session()
         self.session_state = SessionState()
+        self.fed_texts = FedTexts()
         self._functions = FunctionLibraryRuntime(self)
         self._callables = Callables(self)
         self._partial_runs = PartialRuns(self)
@@ -269,6 +271,8 @@ class DirectSession(Session):
         if prepared.feed_order is not None:
             args = [feed_values[position] for position in prepared.feed_order]
             executors.refuse_resources(args)
+        if executors.has_text_feeds and self.has_watched_nodes:
+            self.fed_texts.note(args)
         hooks, recorder, timeout_ms = self.step_events.hooks, None, self._timeout_ms
         pool = self._default_pool
         if run_options is not None:
@@ -646,16 +650,22 @@ class DirectSession(Session):
         if isinstance(definition, FunctionDefinition):
             return self._functions.call_kernel(node, device)
         if not definition.is_stateful or node.is_send or node.is_recv:
-            kernel = create_kernel(definition, node.name, node.attrs, device)
+            kernel = self._make_kernel(node, device)
             return self._functions.bind(kernel) if kernel.kind == "calls" else kernel
         with self._lock:
             found = self._kernels.get(node.name)
             if found is None or found.device is not device:
-                found = create_kernel(definition, node.name, node.attrs, device)
+                found = self._make_kernel(node, device)
                 if found.kind == "calls":
                     found = self._functions.bind(found)
                 self._kernels[node.name] = found
             return found
+
+    def _make_kernel(self, node: Node, device: Device) -> OpKernel:
+        definition = node.op_definition
+        assert definition is not None
+        kernel = create_kernel(definition, node.name, node.attrs, device)
+        return watch_if_loaded(kernel, node.attrs, self)
 
 
 def _sorted(feeds: tuple[str, ...], what: str) -> tuple[str, ...]:

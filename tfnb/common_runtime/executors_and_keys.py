@@ -62,10 +62,12 @@ class Executors:
     signature_id: int = field(default_factory=new_signature_id)
     states: tuple[ImmutableExecutorState, ...] = ()
     devices_to_sync: tuple[Device, ...] = ()
+    has_text_feeds: bool = False
     _pool_choice: PoolChoice | None = None
 
     def __post_init__(self) -> None:
         self.states = tuple(item.executor for item in self.items)
+        self.has_text_feeds = dtypes.string in self.feed_types
 
     @property
     def pool_choice(self) -> PoolChoice:

@@ -20,6 +20,7 @@ from tfnb.common_runtime.function_call import Conversation, call_now, converse_n
 from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, initialize
 from tfnb.common_runtime.inline_function import has_effect
 from tfnb.common_runtime.kernel_stats import PoolChoice
+from tfnb.common_runtime.loaded_effects import watch_if_loaded
 from tfnb.common_runtime.lower_functional_ops import (
     inlines_calls,
     lower_functional_ops,
@@ -368,7 +369,11 @@ class FunctionLibraryRuntime:
                 return self.call_kernel(node, device)
             kernel = kernels.get(node.name)
             if kernel is None:
-                kernel = create_kernel(definition, node.name, node.attrs, device)
+                kernel = watch_if_loaded(
+                    create_kernel(definition, node.name, node.attrs, device),
+                    node.attrs,
+                    session,
+                )
                 if kernel.kind == "calls":
                     kernel = self.bind(kernel)
                 kernels[node.name] = kernel

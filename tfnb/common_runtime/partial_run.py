@@ -140,6 +140,8 @@ class PartialRuns:
         run_state, rendezvous = run.run_state, run.run_state.rendezvous
         for name, value in feeds.items():
             refuse_resource(name, value)
+        if self._session.has_watched_nodes:
+            self._session.fed_texts.note(feeds.values())
         for name, value in feeds.items():
             rendezvous.send(self._key(name), value)
             run.fed[name] = True

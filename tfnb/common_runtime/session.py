@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
+from tfnb.core.effects import PROCESS, EffectsPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
 
 
 class Session(ABC):
-    """A graph and whatever runs it."""
+    """A graph and whatever runs it.
+
+    Attributes:
+      effects_policy: what nodes that came from a file may do to the world.
+      has_watched_nodes: whether the session was sent such nodes.
+    """
+
+    effects_policy: EffectsPolicy = PROCESS
+    has_watched_nodes = False
 
     @abstractmethod
     def create(self, graph_def: graph_pb2.GraphDef) -> None:

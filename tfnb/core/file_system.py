@@ -14,7 +14,7 @@ import uuid
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from tfnb.core import errors
+from tfnb.core import effects, errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,18 +69,21 @@ def local_path(path: str) -> str:
 
 def open_file(path: str, mode: str = "rb") -> BinaryIO:
     """Opens a file in a binary mode."""
+    effects.check("read" if mode == "rb" else "write", path)
     with translating_errors(path):
         return open(local_path(path), mode)  # type: ignore[return-value]
 
 
 def read_file(path: str) -> bytes:
     """The contents of a file."""
+    effects.check("read", path)
     with translating_errors(path), open(local_path(path), "rb") as file:
         return file.read()
 
 
 def write_file(path: str, contents: bytes) -> None:
     """Writes a file so that a reader sees the old contents or the new, nothing between."""
+    effects.check("write", path)
     path = local_path(path)
     temporary = temporary_name(path)
     with translating_errors(path):
@@ -132,5 +135,6 @@ def remove_if_exists(path: str) -> None:
 
 def matching_files(pattern: str) -> list[str]:
     """The existing paths that match a pattern of ``*``, ``?`` and ``[...]``, sorted."""
+    effects.check("read", pattern)
     found = glob.glob(local_path(pattern), include_hidden=True)
     return sorted(path for path in found if path != "")

@@ -31,6 +31,11 @@ _NO_COMPRESSION: Final = 0
 _SNAPPY: Final = 1
 
 
+def ends_like_table(end: bytes | memoryview) -> bool:
+    """Whether these are the last bytes of a table."""
+    return int.from_bytes(end[-8:], "little") == MAGIC
+
+
 # --------------------------------------------------------------------------------------- varints
 
 
@@ -188,7 +193,7 @@ def _index_handle(view: memoryview) -> tuple[int, int]:
     if len(view) < FOOTER_SIZE:
         raise errors.data_loss("file is too short to be an sstable")
     footer = view[-FOOTER_SIZE:]
-    if int.from_bytes(footer[-8:], "little") != MAGIC:
+    if not ends_like_table(footer):
         raise errors.data_loss("not an sstable (bad magic number)")
     _, position = get_varint(footer, 0)
     _, position = get_varint(footer, position)

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tfnb.core import errors
+from tfnb.core.effects import Effect, parse_effects
 from tfnb.core.op_def import OpDef, parse_op_def
 
 type_of_kernel = Callable[..., Any]
@@ -41,6 +42,7 @@ class OpDefinition:
       shape_function: ``fn(InferenceContext) -> shape | list of shapes`` or None (all unknown).
       gradient_function: ``fn(operation, *grads)`` or None.
       is_differentiable: False where the op was marked as having no gradient.
+      effects: what its kernel does to the world: files, Python functions, the network.
       host_memory: names of inputs and outputs that stay in host memory on other devices than CPU.
       is_expensive: True or False where the op knows whether a thread of its own pays for its
         kernel; None: the runtime measures.
@@ -58,6 +60,7 @@ class OpDefinition:
         "_specs",
         "builder_cache",
         "constant_value_function",
+        "effects",
         "function",
         "gradient_function",
         "host_memory",
@@ -78,6 +81,7 @@ class OpDefinition:
         host_memory: tuple[str, ...],
         flags: dict[str, Any],
         expensive: bool | None = None,
+        effects: str = "",
     ) -> None:
         self.name = name
         self.__name__ = python_name(name)
@@ -97,6 +101,7 @@ class OpDefinition:
         self.is_stateful: bool = bool(flags.get("stateful"))
         self.host_memory = frozenset(host_memory)
         self.is_expensive = expensive
+        self.effects: tuple[Effect, ...] = parse_effects(effects) if effects else ()
         self.builder_cache: Any = None
 
     @property
@@ -203,6 +208,7 @@ def register_op(
     devices: Iterable[str] = ("CPU", "GPU"),
     deprecated: tuple[int, str] | None = None,
     expensive: bool | None = None,
+    effects: str = "",
 ) -> Callable[[type_of_kernel | None], OpDefinition]:
     """Declares an op; the decorated function is its kernel (``None``: an op without a kernel).
 
@@ -221,6 +227,11 @@ def register_op(
       expensive: True for kernels whose cost nobody can know or that wait for the world (Python
         functions, files): with a pool of threads they never run in the calling thread. False for
         kernels that are never worth a thread; None: measured.
+      effects: what the kernel does to the world, which nodes from files may only do when the user
+        allows it: "read filename", "write prefix" (an input or attribute that holds the paths),
+        "read" (the kernel finds them out and opens them through core/file_system.py, or asks
+        effects.check), "python",
+        "network"; several with commas between.
 
     Raises:
       ValueError: another op with this name was registered before.
@@ -240,6 +251,7 @@ def register_op(
         host_memory=tuple(host_memory),
         flags=flags,
         expensive=expensive,
+        effects=effects,
     )
     if name in _REGISTRY:
         raise ValueError(f"Op {name!r} is registered twice")

@@ -21,6 +21,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.core import op_registry, versions
+from tfnb.core.effects import PROCESS, EffectsPolicy
 from tfnb.framework.consumer_index import ConsumerIndex
 from tfnb.framework.default_graph import _default_graph_stack
 from tfnb.framework.graph_scopes import (
@@ -80,6 +81,11 @@ class Graph:
             producer=versions.GRAPH_DEF_VERSION,
             min_consumer=versions.GRAPH_DEF_VERSION_MIN_CONSUMER,
         )
+        # What came from files: (first, end) ids of operations, names of functions; and what it may
+        # do.
+        self._loaded_operations: list[tuple[int, int]] = []
+        self._loaded_functions: set[str] = set()
+        self._effects_policy = EffectsPolicy(PROCESS)
         self._unfeedable_tensors: set[Tensor] = set()
         self._unfetchable_ops: set[Operation] = set()
         # Grows with each mark, so that a session knows when to check again what it may feed and

@@ -11,8 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes, errors
+from tfnb.core.effects import LOADED_ATTR
 from tfnb.framework.exporter import node_def_of
 from tfnb.framework.function_def_hash import function_name_suffix
+from tfnb.framework.loaded_nodes import is_stranger
 from tfnb.proto import graph_pb2
 
 if TYPE_CHECKING:
@@ -172,6 +174,8 @@ class _Writer:
                         f"the function '{self._function_name}'."
                     )
                 node.input.append(f"^{self.node_names[other]}")
+            if op.graph._loaded_operations and op.op_definition.effects and is_stranger(op):
+                node.attr[LOADED_ATTR].b = True
             for key, value in original.attr.items():
                 node.attr[key].CopyFrom(value)
             if op.op_definition.op_def.is_stateful:

@@ -73,8 +73,11 @@ def import_graph_def(
 def import_graph_def_for_function(
     graph_def: graph_pb2.GraphDef, name: str | None = None
 ) -> list[Tensor | Operation] | None:
-    """:func:`import_graph_def` that lets nodes be colocated with nodes that are not there."""
-    return _import(graph_def, name=name, validate_colocation=False)
+    """:func:`import_graph_def` of a body that this process made, or that is marked already.
+
+    Nodes may be colocated with nodes that are not there.
+    """
+    return _import(graph_def, name=name, validate_colocation=False, is_loaded=False)
 
 
 def _import(
@@ -84,6 +87,7 @@ def _import(
     name: str | None = None,
     producer_op_list: op_def_pb2.OpList | None = None,
     validate_colocation: bool = True,
+    is_loaded: bool = True,
 ) -> list[Tensor | Operation] | None:
     own = _own_copy(graph_def)
     replacements = _checked_input_map(input_map)
@@ -100,7 +104,7 @@ def _import(
         mapped = _input_map_of(replacements, name)
     with graph._lock, _without_collector(len(own.node)):
         importer = _Importer(graph, own, scope[:-1], mapped)
-        return importer.run(wanted, validate_colocation)
+        return importer.run(wanted, validate_colocation, is_loaded)
 
 
 class _Importer:
@@ -119,7 +123,7 @@ class _Importer:
         self.reader = GraphDefReader(graph, graph_def.node, prefix, input_map, controls)
 
     def run(
-        self, wanted: tuple[str, ...] | None, validate_colocation: bool
+        self, wanted: tuple[str, ...] | None, validate_colocation: bool, is_loaded: bool
     ) -> list[Tensor | Operation] | None:
         """Reads everything, then adds it to the graph."""
         graph = self.graph
@@ -136,6 +140,10 @@ class _Importer:
             graph._function_definitions.clear()
             raise
         self._commit()
+        if is_loaded:
+            first = len(graph._operations) - len(self.reader.operations)
+            graph._loaded_operations.append((first, len(graph._operations)))
+            graph._loaded_functions.update(graph._functions.keys() - old_functions.keys())
         return found
 
     def _add_functions(self) -> None:

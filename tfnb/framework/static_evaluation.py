@@ -150,6 +150,7 @@ def _is_pure(op: Operation) -> bool:
     definition = op.op_definition
     return (
         not definition.is_stateful
+        and not definition.effects
         and op.type not in _NOT_CONSTANT
         and definition.has_kernel("CPU")
         and not any(arg.is_ref for arg in definition.op_def.inputs)

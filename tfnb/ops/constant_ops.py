@@ -96,6 +96,7 @@ def host_const(xp: Any, *, value: Any, dtype: Any) -> Any:
     "memory_region_name: string",
     shape=lambda c: c.attr("shape"),
     devices=("CPU",),
+    effects="read memory_region_name",
 )
 def immutable_const(xp: Any, *, dtype: DType, shape: TensorShape, memory_region_name: str) -> Any:
     """A tensor that is mapped from a file."""

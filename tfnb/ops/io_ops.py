@@ -100,6 +100,7 @@ def _restore_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_save_shape,
     devices=("CPU",),
     expensive=True,
+    effects="write prefix",
 )
 def save_v2(
     ctx: OpKernelContext,
@@ -140,6 +141,7 @@ def save_v2(
     shape=_restore_shape,
     devices=("CPU",),
     expensive=True,
+    effects="read prefix",
 )
 def restore_v2(
     ctx: OpKernelContext,
@@ -176,6 +178,7 @@ def _restore_one(reader: CheckpointReader, name: str, spec: str, dtype: Any) -> 
     shape=no_outputs,
     devices=("CPU",),
     expensive=True,
+    effects="write checkpoint_prefixes, write destination_prefix",
 )
 def merge_v2_checkpoints(
     ctx: OpKernelContext,
@@ -244,6 +247,7 @@ def _write_shape(c: InferenceContext) -> list[TensorShape]:
     shape=unchanged_shape,
     devices=("CPU",),
     expensive=True,
+    effects="read filename",
 )
 def read_file(xp: Any, filename: Any) -> Any:
     """The bytes of a file."""
@@ -257,6 +261,7 @@ def read_file(xp: Any, filename: Any) -> Any:
     shape=_write_shape,
     devices=("CPU",),
     expensive=True,
+    effects="write filename",
 )
 def write_file(ctx: OpKernelContext, filename: Any, contents: Any) -> None:
     """Writes a file; makes its folder where there is none."""
@@ -269,6 +274,7 @@ def write_file(ctx: OpKernelContext, filename: Any, contents: Any) -> None:
     shape=lambda c: TensorShape([None]),
     devices=("CPU",),
     expensive=True,
+    effects="read pattern",
 )
 def matching_files(xp: Any, pattern: Any) -> Any:
     """The files that match one or several patterns, sorted."""

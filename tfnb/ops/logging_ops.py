@@ -120,6 +120,7 @@ _LOG_LEVELS = {
     stateful=True,
     shape=_scalar_input,
     host_memory=("input",),
+    effects="write output_stream file://",
 )
 def print_v2(xp: Any, input: Any, *, output_stream: str, end: str) -> None:
     """Writes a string to a stream, to the log, or to a file (``file://...``)."""

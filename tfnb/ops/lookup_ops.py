@@ -260,7 +260,7 @@ def initialize_table_v2(ctx: OpKernelContext, table_handle: Any, keys: Any, valu
     "InitializeTableFromTextFileV2", "table_handle: resource, filename: string ->",
     "key_index: int >= -2", "value_index: int >= -2", "vocab_size: int >= -1 = -1",
     "delimiter: string = '\\t'", "offset: int = 0", stateful=True, shape=_text_file_shape,
-    devices=("CPU",),
+    devices=("CPU",), effects="read filename",
 )  # fmt: skip
 def initialize_table_from_text_file_v2(
     ctx: OpKernelContext,

@@ -163,7 +163,7 @@ def _strings(texts: list[bytes]) -> Any:
 
 @register_op(
     "ReaderReadV2", "reader_handle: resource, queue_handle: resource -> key: string, value: string",
-    stateful=True, shape=_scalars, devices=("CPU",),
+    stateful=True, shape=_scalars, devices=("CPU",), effects="read",
 )  # fmt: skip
 def reader_read_v2(
     ctx: OpKernelContext, done: type_of_done, reader_handle: Any, queue_handle: Any
@@ -185,7 +185,7 @@ def reader_read_v2(
     "ReaderReadUpToV2",
     "reader_handle: resource, queue_handle: resource, num_records: int64 -> keys: string, "
     "values: string",
-    stateful=True, shape=_vectors, devices=("CPU",),
+    stateful=True, shape=_vectors, devices=("CPU",), effects="read",
 )  # fmt: skip
 def reader_read_up_to_v2(
     ctx: OpKernelContext,
@@ -348,12 +348,14 @@ reader_read = register_op(
     f"{_PAIR} -> key: string, value: string",
     shape=_first_scalars,
     devices=("CPU",),
+    effects="read",
 )(reader_read_v2.kernels["CPU"])
 reader_read_up_to = register_op(
     "ReaderReadUpTo",
     f"{_PAIR}, num_records: int64 -> keys: string, values: string",
     shape=_first_vectors,
     devices=("CPU",),
+    effects="read",
 )(reader_read_up_to_v2.kernels["CPU"])
 reader_num_records_produced = register_op(
     "ReaderNumRecordsProduced",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from tfnb.core import errors, file_system
+from tfnb.core import effects, errors, file_system
 from tfnb.core.leveldb_table import get_varint, put_varint
 from tfnb.core.tf_record import WINDOW_BITS, inflated, tf_records
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class _Request:
     """Somebody who wants ``limit`` records; None for exactly one."""
 
-    __slots__ = ("answer", "done", "has_left", "limit", "manager", "queue")
+    __slots__ = ("answer", "done", "guard", "has_left", "limit", "manager", "queue")
 
     def __init__(
         self,
@@ -47,6 +47,7 @@ class _Request:
         self.queue = queue
         self.done = done
         self.manager = manager
+        self.guard = effects.current_guard()  # of the node that asks, whoever serves it
         self.answer: Any = None  # what the queue gave; guarded by the reader's lock
         self.has_left = False  # whether the thread that asked the queue went away; guarded too
 
@@ -193,7 +194,7 @@ class Reader:
                         if request.answer is None:
                             request.has_left = True
                             return False
-                    outcome = self._begin(request.answer)
+                    outcome = self._begin(request)
             if outcome is not None:
                 with self._lock:
                     self._busy = False
@@ -205,7 +206,7 @@ class Reader:
             request.answer = answer
             if not request.has_left:
                 return
-        error = self._begin(answer)
+        error = self._begin(request)
         if error is not None:
             with self._lock:
                 self._busy = False
@@ -214,9 +215,10 @@ class Reader:
             return
         self._serve()
 
-    def _begin(self, answer: Any) -> Exception | None:
+    def _begin(self, request: _Request) -> Exception | None:
         """Starts on the name that the queue gave; what is wrong with it, or None."""
-        with self._lock:
+        answer = request.answer
+        with self._lock, effects.watched_by(request.guard):
             self._work = b""
             if isinstance(answer, Exception):
                 return answer
@@ -233,7 +235,7 @@ class Reader:
 
     def _take_records(self, request: _Request) -> list[tuple[bytes, bytes]] | None:
         """Records of the work at hand, or None where another name is needed."""
-        with self._lock:
+        with self._lock, effects.watched_by(request.guard):
             if self._records is None:
                 return None
             wanted = 1 if request.limit is None else request.limit

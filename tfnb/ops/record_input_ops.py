@@ -113,7 +113,7 @@ def _records_shape(c: InferenceContext) -> TensorShape:
     "RecordInput", "-> records: string", "file_pattern: string", "file_random_seed: int = 301",
     "file_shuffle_shift_ratio: float = 0", "file_buffer_size: int = 10000",
     "file_parallelism: int = 16", "batch_size: int = 32", "compression_type: string = ''",
-    stateful=True, shape=_records_shape, devices=("CPU",),
+    stateful=True, shape=_records_shape, devices=("CPU",), effects="read",
 )  # fmt: skip
 def record_input(
     ctx: OpKernelContext,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes, errors
+from tfnb.core import dtypes, effects, errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.tensor_util import convert_to_ndarray
 from tfnb.framework.convert import convert_to_tensor
@@ -48,6 +48,7 @@ def _call(token: str, inputs: Sequence[Any], types: Sequence[Any]) -> tuple[Any,
             f"callback {token} is not found: the Python function of this op lives in the process "
             "that built the graph. A graph from a file brings none; feed this op's outputs instead."
         )
+    effects.check("python")
     try:
         found = registered.function(*[_argument(value) for value in inputs])
     except Exception as error:
@@ -127,6 +128,7 @@ def _as_op_error(error: Exception) -> errors.OpError:
     stateful=True,
     devices=("CPU",),
     expensive=True,
+    effects="python",
 )
 def py_func_op(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tuple[Any, ...]:
     """Calls the Python function behind ``token`` on the inputs, once per step."""
@@ -141,6 +143,7 @@ def py_func_op(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tup
     "Tout: list(type) >= 0",
     devices=("CPU",),
     expensive=True,
+    effects="python",
 )
 def py_func_stateless(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tuple[Any, ...]:
     """Like PyFunc, for functions that give the same for the same."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core.attr_value import decode_attr
 from tfnb.core.op_kernel import FunctionCall
 from tfnb.framework.graph import Graph
-from tfnb.framework.importer import import_graph_def
+from tfnb.framework.importer import import_graph_def_for_function
 from tfnb.ops.default_gradient import zeros_of
 from tfnb.ops.function_ops import _arg, _retval
 from tfnb.ops.gradients import gradients
@@ -133,7 +133,7 @@ def gradient_graph(body: graph_pb2.GraphDef) -> graph_pb2.GraphDef:
       that of each argument instead of those for the results.
     """
     with Graph().as_default() as graph:
-        import_graph_def(body, name="")
+        import_graph_def_for_function(body, name="")
         arguments = [op.outputs[0] for op in _by_index(graph, "_Arg")]
         returned = _by_index(graph, "_Retval")
         results = [op.inputs[0] for op in returned]

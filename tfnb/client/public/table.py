@@ -25,6 +25,9 @@ TABLE: dict[str, dict[str, str]] = {
             "load_resource readahead_file_path"
         ),
     },
+    "tfnb.client.safety": {
+        "safety": "allow effects Allowance NodeEffect",
+    },
     "tfnb.client.summary_writer": {
         "summary": "FileWriter FileWriterCache initialize all_v2_summary_ops",
     },

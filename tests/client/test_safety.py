@@ -1,0 +1,323 @@
+"""What a graph from a file may do to the world: only what its user fed or allowed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.core import op_registry
+from tfnb.framework.function import Defun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+REFUSED = "came from a file, wants to"
+
+
+def strangers(build: Callable[[], Any]) -> Any:
+    """The message of a graph that somebody else built."""
+    with tf.Graph().as_default() as graph:
+        build()
+    return graph.as_graph_def()
+
+
+def load(build: Callable[[], Any], **kwargs: Any) -> Any:
+    """A session on a loaded graph."""
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.import_graph_def(strangers(build), name="", **kwargs)
+    return tf.Session(graph=graph)
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> str:
+    """A file that is nobody's business."""
+    path = tmp_path / "secret.txt"
+    path.write_text("secret")
+    return str(path)
+
+
+def test_a_path_that_stands_in_a_loaded_graph_is_not_read(secret: str) -> None:
+    """The error names node, op, path and the line that allows it."""
+    with load(lambda: tf.read_file(secret, name="r")) as session:
+        with pytest.raises(tf.errors.PermissionDeniedError) as caught:
+            session.run("r:0")
+        text = str(caught.value)
+        for part in ("'r'", "ReadFile", secret, 'tfnb.safety.allow("read", under='):
+            assert part in text
+        assert caught.value.op is not None
+        assert caught.value.op.name == "r"
+
+
+def test_a_path_of_ones_own_graph_is_read(secret: str) -> None:
+    """Whoever writes the call needs no permission."""
+    with tf.Graph().as_default():
+        contents = tf.read_file(secret)
+        with tf.Session() as session:
+            assert session.run(contents) == b"secret"
+
+
+def test_a_fed_path_is_read(secret: str) -> None:
+    """The call of run names it; a path beside it is still refused."""
+
+    def build() -> None:
+        name = tf.placeholder(tf.string, [], name="name")
+        tf.read_file(name, name="r")
+        tf.read_file(tf.strings.join([name, "/../secret.txt"]), name="sly")
+
+    with load(build) as session:
+        assert session.run("r:0", {"name:0": secret}) == b"secret"
+        with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
+            session.run("sly:0", {"name:0": secret})
+
+
+def test_a_path_that_the_users_own_node_gives_is_read(secret: str) -> None:
+    """Through input_map the user says what is read."""
+    message = strangers(lambda: tf.read_file(tf.constant("/nowhere", name="p"), name="r"))
+    with tf.Graph().as_default():
+        found = tf.import_graph_def(
+            message, input_map={"p:0": tf.constant(secret)}, return_elements=["r:0"]
+        )
+        with tf.Session() as session:
+            assert session.run(found) == [b"secret"]
+
+
+def test_allowing_works_at_once_and_ends_with_its_block(secret: str, tmp_path: Path) -> None:
+    """The session that refused goes on."""
+    with load(lambda: tf.read_file(secret, name="r")) as session:
+        with tf.safety.allow("read", under=tmp_path):
+            assert session.run("r:0") == b"secret"
+        with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
+            session.run("r:0")
+        with (
+            tf.safety.allow("write", under=tmp_path),
+            tf.safety.allow("read", under=tmp_path / "elsewhere"),
+            pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED),
+        ):
+            session.run("r:0")
+
+
+def test_allowing_one_graph_allows_no_other(secret: str) -> None:
+    """A graph's permission is its own."""
+    with load(lambda: tf.read_file(secret, name="r")) as session:
+        with load(lambda: tf.read_file(secret, name="r")) as other:
+            with tf.safety.allow("file", graph=session.graph):
+                assert session.run("r:0") == b"secret"
+                with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
+                    other.run("r:0")
+
+
+def test_a_loaded_graph_writes_nothing_unasked(tmp_path: Path) -> None:
+    """Neither a file nor a log, at a path that stands in the graph."""
+    target, log = tmp_path / "target", tmp_path / "log"
+
+    def build() -> None:
+        tf.write_file(str(target), "x", name="w")
+        tf.raw_ops.PrintV2(input=tf.constant("x"), output_stream=f"file://{log}", name="log")
+        tf.raw_ops.PrintV2(input=tf.constant("x"), output_stream="stdout", name="out")
+
+    with load(build) as session:
+        for name in ("w", "log"):
+            with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
+                session.run(name)
+        session.run("out")
+        assert not target.exists()
+        assert not log.exists()
+        with tf.safety.allow("write", under=tmp_path, graph=session.graph):
+            session.run(["w", "log"])
+    assert target.read_text() == "x"
+    assert log.read_text() == "x\n"
+
+
+def test_a_fed_path_may_be_written_but_not_replaced(secret: str, tmp_path: Path) -> None:
+    """A model that is fed the name of a picture must not overwrite it."""
+
+    def build() -> None:
+        name = tf.placeholder(tf.string, [], name="name")
+        tf.write_file(name, "x", name="w")
+
+    with load(build) as session:
+        session.run("w", {"name:0": str(tmp_path / "new")})
+        assert (tmp_path / "new").read_text() == "x"
+        with pytest.raises(tf.errors.PermissionDeniedError, match="there is a file of that name"):
+            session.run("w", {"name:0": secret})
+
+
+def test_a_loaded_graph_calls_no_python_function() -> None:
+    """A token may be that of a function of this very process."""
+    calls: list[int] = []
+    with tf.Graph().as_default() as graph:
+        tf.py_func(lambda: (calls.append(1), np.float32(1))[1], [], tf.float32, name="f")
+    copy = tf.Graph()
+    with copy.as_default():
+        tf.import_graph_def(graph.as_graph_def(), name="")
+    with tf.Session(graph=copy) as session:
+        with pytest.raises(tf.errors.PermissionDeniedError, match="call a Python function"):
+            session.run("f:0")
+        assert calls == []
+        with tf.safety.allow("python"):
+            assert session.run("f:0") == 1
+    with tf.Session(graph=graph) as session:
+        assert session.run("f:0") == 1
+
+
+def test_readers_are_watched_where_they_open_files(secret: str, tmp_path: Path) -> None:
+    """The path comes out of a queue that another step filled; from a feed, or from the graph."""
+    fed = tmp_path / "fed"
+    fed.write_text("fed")
+
+    def build() -> None:
+        queue = tf.FIFOQueue(2, tf.string, shapes=[()])
+        queue.enqueue([tf.placeholder_with_default(tf.constant(secret), [], name="name")], "put")
+        tf.WholeFileReader().read(queue, "read")
+
+    with load(build) as session:
+        session.run("put", {"name:0": str(fed)})
+        assert session.run("read:1") == b"fed"
+        session.run("put")
+        with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
+            session.run("read:1")
+        session.run("put")
+        with tf.safety.allow("read"):
+            assert session.run("read:1") == b"secret"
+
+
+@pytest.mark.parametrize("stays_a_call", [False, True])
+def test_functions_of_a_loaded_graph_are_watched(secret: str, stays_a_call: bool) -> None:
+    """In a body that stays a call, and in one that is taken apart; arguments are no feeds."""
+
+    def build() -> None:
+        @Defun(tf.string, noinline=stays_a_call)
+        def read(name: Any) -> Any:
+            return tf.read_file(name)
+
+        read(tf.constant(secret), name="call")
+        read(tf.placeholder(tf.string, [], name="name"), name="call_fed")
+
+    with load(build) as session:
+        with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
+            session.run("call:0")
+        assert session.run("call_fed:0", {"name:0": secret}) == b"secret"
+
+
+def test_saver_of_a_loaded_graph_saves_and_restores_where_the_user_says(tmp_path: Path) -> None:
+    """The path is fed by the user's call; the same ops refuse a path of the graph's own."""
+    own, theirs = str(tmp_path / "own"), str(tmp_path / "theirs")
+
+    def build() -> None:
+        tf.get_variable("v", initializer=3.0)
+        path = tf.placeholder_with_default(tf.constant(theirs), [], name="path")
+        parts = tf.strings.join([path, "_temp_00ff/part"])
+        shard = tf.raw_ops.ShardedFilename(basename=parts, shard=0, num_shards=1)
+        value = tf.get_default_graph().get_tensor_by_name("v:0")
+        save = tf.raw_ops.SaveV2(
+            prefix=shard, tensor_names=["v"], shape_and_slices=[""], tensors=[value]
+        )
+        with tf.control_dependencies([save]):
+            tf.raw_ops.MergeV2Checkpoints(
+                checkpoint_prefixes=[shard], destination_prefix=path, name="save"
+            )
+        tf.raw_ops.RestoreV2(
+            prefix=path, tensor_names=["v"], shape_and_slices=[""], dtypes=[tf.float32], name="read"
+        )
+        tf.global_variables_initializer()
+
+    with load(build) as session:
+        session.run("init")
+        for _ in range(2):
+            session.run("save", {"path:0": own})
+        assert session.run("read:0", {"path:0": own}) == 3.0
+        for fetch in ("save", "read:0"):
+            with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
+                session.run(fetch)
+    assert sorted(path.name.split(".")[0] for path in tmp_path.iterdir()) == ["own", "own"]
+
+
+def test_files_are_not_read_while_a_graph_is_loaded_or_prepared(secret: str) -> None:
+    """A file is no constant: neither importing nor optimizing runs the op."""
+
+    def build() -> None:
+        tf.identity(tf.read_file(tf.constant(secret)), name="out")
+
+    with load(build) as session:
+        assert tf.get_static_value(session.graph.get_tensor_by_name("ReadFile:0")) is None
+        with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
+            session.run("out:0")
+
+
+def test_effects_are_listed_without_running_anything(secret: str) -> None:
+    """A row for each node and path; paths that are computed are not known."""
+
+    def build() -> None:
+        tf.read_file(secret, name="r")
+        tf.write_file(tf.placeholder(tf.string, [], name="name"), "x", name="w")
+        tf.raw_ops.PrintV2(input=tf.constant("x"), name="out")
+
+    with load(build) as session:
+        with session.graph.as_default():
+            mine = tf.read_file(secret, name="mine")
+        rows = [
+            (row.node, row.op, row.kind, row.path, row.is_loaded)
+            for row in tf.safety.effects(session.graph)
+        ]
+        assert rows == [
+            ("r", "ReadFile", "read", secret, True),
+            ("w", "WriteFile", "write", None, True),
+            ("mine", "ReadFile", "read", secret, False),
+        ]
+        assert session.run(mine) == b"secret"
+
+
+def test_a_mark_in_the_file_itself_means_nothing(secret: str) -> None:
+    """A stranger cannot unmark nodes, and a graph's own message carries no mark."""
+    message = strangers(lambda: tf.read_file(secret, name="r"))
+    message.node[1].attr["_loaded_from_file"].b = False
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.import_graph_def(message, name="")
+    with tf.Session(graph=graph) as session:
+        with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
+            session.run("r:0")
+    with load(lambda: tf.read_file(secret, name="r")) as session:
+        assert "_loaded_from_file" not in str(session.graph.as_graph_def())
+
+
+def test_what_cannot_be_allowed_is_named() -> None:
+    """Misspelt effects allow nothing."""
+    with pytest.raises(ValueError, match="no effect 'delete'"):
+        tf.safety.allow("delete")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="Say what to allow"):
+        tf.safety.allow()
+    with pytest.raises(ValueError, match="the effect 'python' has none"):
+        tf.safety.allow("python", under="/")
+    with pytest.raises(TypeError, match=r"must be a tf\.Graph"):
+        tf.safety.allow("read", graph="g")
+
+
+def test_every_op_that_touches_files_says_so() -> None:
+    """The ops whose kernels open files or call Python, as far as they are there."""
+    known = {
+        name: {effect.kind for effect in op.effects}
+        for name, op in op_registry.all_ops().items()
+        if op.effects
+    }
+    reading = (
+        "ReadFile MatchingFiles RestoreV2 Restore RestoreSlice ReaderReadV2 ReaderRead RecordInput "
+        "ReaderReadUpToV2 ReaderReadUpTo InitializeTableFromTextFileV2 ImmutableConst"
+    )
+    writing = "WriteFile SaveV2 Save SaveSlices PrintV2 MergeV2Checkpoints"
+    wanted = {
+        **dict.fromkeys(reading.split(), "read"),
+        **dict.fromkeys(writing.split(), "write"),
+        **dict.fromkeys(["PyFunc", "PyFuncStateless"], "python"),
+    }
+    assert {name: known.get(name) for name in wanted} == {
+        name: {kind} for name, kind in wanted.items()
+    }
+    for name, op in op_registry.all_ops().items():
+        names = {arg.name for arg in op.op_def.inputs} | set(op.op_def.attr_by_name)
+        assert all(not one.source or one.source in names for one in op.effects), name

@@ -1,0 +1,109 @@
+"""``tfnb.safety``: what graphs from files may do, and how much of it.
+
+A node that your own calls built does what it says. A node that came from a file (through
+``import_graph_def``, ``import_meta_graph``, ``saved_model.load``) reads no file, writes none and
+calls no Python function, unless you feed it the path or allow it here.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from tfnb.core.effects import PROCESS, Grant, resolved_path
+from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.graph import Graph
+from tfnb.framework.loaded_nodes import NodeEffect, effects_of
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from tfnb.core.effects import EffectsPolicy
+
+EXPORTS = {"safety": ["allow", "effects", "Allowance", "NodeEffect"]}
+
+type_of_effect = Literal["read", "write", "file", "python", "network"]
+
+
+class Allowance:
+    """What one call of :func:`allow` allowed; in a ``with`` statement it ends with the block."""
+
+    def __init__(self, policy: EffectsPolicy, grants: tuple[Grant, ...]) -> None:
+        self._policy = policy
+        self._grants = grants
+
+    def revoke(self) -> None:
+        """Takes it back; a second call does nothing."""
+        self._policy.remove(self._grants)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.revoke()
+
+    def __repr__(self) -> str:
+        parts = [
+            one.kind if one.under is None else f"{one.kind} under {one.under!r}"
+            for one in self._grants
+        ]
+        return f"<allowed: {', '.join(parts)}>"
+
+
+def allow(
+    *effects: type_of_effect, under: str | os.PathLike[str] | None = None, graph: Any = None
+) -> Allowance:
+    """Lets nodes that came from files do something to the world, from the next run on.
+
+    Args:
+        *effects: ``"read"`` and ``"write"`` files, ``"file"`` for both; ``"python"``: call Python
+            functions of this process; ``"network"``.
+        under: Only files in this folder, or this file; links and ``..`` in their paths are
+            followed first. Any file if None.
+        graph: The graph that may; every graph of this process if None.
+
+    Returns:
+        What was allowed, to be taken back.
+
+    Raises:
+        ValueError: There is no such effect, or none was named, or ``under`` is given for one
+            without files.
+        TypeError: ``graph`` is no graph.
+    """
+    kinds: list[str] = []
+    for effect in effects:
+        if effect not in ("read", "write", "file", "python", "network"):
+            raise ValueError(
+                f"There is no effect {effect!r}; allow 'read', 'write', 'file', 'python' or "
+                "'network'."
+            )
+        if under is not None and effect in ("python", "network"):
+            raise ValueError(f"`under` says which files; the effect {effect!r} has none.")
+        kinds += ["read", "write"] if effect == "file" else [effect]
+    if not kinds:
+        raise ValueError("Say what to allow: allow('read', under='/data').")
+    if graph is not None and not isinstance(graph, Graph):
+        raise TypeError(f"`graph` must be a tf.Graph, not {type(graph).__name__}.")
+    folder = None if under is None else resolved_path(os.path.expanduser(os.fspath(under)))
+    policy = PROCESS if graph is None else graph._effects_policy
+    grants = tuple(Grant(kind, folder) for kind in dict.fromkeys(kinds))
+    policy.add(grants)
+    return Allowance(policy, grants)
+
+
+def effects(graph: Graph | None = None) -> list[NodeEffect]:
+    """What a graph can touch, without running it.
+
+    Args:
+        graph: The graph; the default graph if None.
+
+    Returns:
+        A row for each node and file, in the order of the graph: node, op, kind of effect, the path
+        where it stands in the graph, whether the node came from a file.
+    """
+    return effects_of(get_default_graph() if graph is None else graph)

@@ -1,0 +1,148 @@
+"""Tells the nodes that a file brought from those that the user built.
+
+``import_graph_def`` notes which operations and functions it added (``Graph._loaded_operations``).
+A session, before it sends nodes to the runtime, marks those of them that have effects: the runtime
+refuses these what was not allowed (:mod:`tfnb.core.effects`). The graph itself stays unmarked, so
+that what is exported from it says nothing of where it came from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import dtypes, effects, op_registry
+from tfnb.core.tensor_util import make_ndarray
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfnb.core.op_registry import OpDefinition
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.proto import graph_pb2
+
+
+def is_loaded(op: Operation) -> bool:
+    """Whether an operation came from a file, not from the user's own calls."""
+    return any(first <= op._id < end for first, end in op.graph._loaded_operations)
+
+
+def mark_loaded(graph: Graph, graph_def: graph_pb2.GraphDef) -> bool:
+    """Marks the nodes in a graph's message that have effects and that the user did not build.
+
+    Returns:
+      Whether there are any.
+    """
+    has_any = False
+    for function in graph_def.library.function:
+        if function.signature.name in graph._loaded_functions:
+            for node in function.node_def:
+                definition = op_registry.find(node.op)
+                if definition is not None and definition.effects:
+                    node.attr[effects.LOADED_ATTR].b = has_any = True
+    if not graph._loaded_operations:
+        return has_any
+    kinds: dict[str, bool] = {}
+    for node in graph_def.node:
+        has_effects = kinds.get(node.op)
+        if has_effects is None:
+            definition = op_registry.find(node.op)
+            has_effects = kinds[node.op] = definition is not None and bool(definition.effects)
+        if has_effects and is_stranger(graph._nodes_by_name[node.name]):
+            node.attr[effects.LOADED_ATTR].b = has_any = True
+    return has_any
+
+
+def is_stranger(op: Operation) -> bool:
+    """Whether an operation came from a file, and the user's nodes do not say what it works on."""
+    if not is_loaded(op):
+        return False
+    sources = [effect.source for effect in op.op_definition.effects]
+    ranges = op.op_definition.op_def.input_ranges(op._attrs)
+    if not all(source in ranges for source in sources):
+        return True
+    paths = [
+        tensor
+        for source in sources
+        for tensor in op.inputs[ranges[source].start : ranges[source].stop]
+    ]
+    return any(is_loaded(found) for found in _ancestors(paths))
+
+
+def _ancestors(tensors: list[Tensor]) -> Iterator[Operation]:
+    waiting, seen = [tensor.op for tensor in tensors], set()
+    while waiting:
+        op = waiting.pop()
+        if op not in seen:
+            seen.add(op)
+            yield op
+            waiting += [tensor.op for tensor in op.inputs]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEffect:
+    """What one node may do to the world.
+
+    Attributes:
+      node: its name; ``function/node`` inside a function.
+      op: its type.
+      kind: ``read``, ``write``, ``python`` or ``network``.
+      path: the file, where it stands in the graph; None where it is computed or fed.
+      is_loaded: whether the node came from a file.
+    """
+
+    node: str
+    op: str
+    kind: str
+    path: str | None
+    is_loaded: bool
+
+
+def effects_of(graph: Graph) -> list[NodeEffect]:
+    """What the nodes of a graph may do to the world, in the order of the graph; nothing is run."""
+    found = []
+    for op in graph.get_operations():
+        for effect in op.op_definition.effects:
+            paths = _known_paths(op, effect)
+            if paths == [""]:
+                continue
+            found += [
+                NodeEffect(op.name, op.type, effect.kind, path, is_loaded(op))
+                for path in paths or [None]
+            ]
+    for name, function in graph._functions.items():
+        for node in function.definition.node_def:
+            definition: OpDefinition | None = op_registry.find(node.op)
+            for effect in definition.effects if definition is not None else ():
+                stands = name in graph._loaded_functions
+                found.append(NodeEffect(f"{name}/{node.name}", node.op, effect.kind, None, stands))
+    return found
+
+
+def _known_paths(op: Operation, effect: effects.Effect) -> list[Any]:
+    """The paths that stand in the graph; [""] where there is no effect after all."""
+    if not effect.source:
+        return []
+    definition = op.op_definition.op_def
+    ranges = definition.input_ranges(op._attrs)
+    if effect.source in ranges:
+        inputs = op.inputs[ranges[effect.source].start : ranges[effect.source].stop]
+        texts = [text for tensor in inputs for text in _standing_texts(tensor)]
+    else:
+        value = op.get_attr(effect.source)
+        texts = [value] if isinstance(value, bytes) else []
+    paths = [text.decode("utf-8", "surrogateescape") for text in texts]
+    kept = [path for path in paths if path.startswith(effect.scheme)]
+    return [""] if paths and not kept else kept
+
+
+def _standing_texts(tensor: Tensor) -> list[Any]:
+    """The strings of a constant; asked so, it may still be fed."""
+    while tensor.op.type in ("Identity", "PlaceholderWithDefault"):
+        tensor = tensor.op.inputs[0]
+    if tensor.op.type != "Const" or tensor.dtype is not dtypes.string:
+        return []
+    values: list[Any] = list(make_ndarray(tensor.op.get_attr("value")).reshape(-1))
+    return values
