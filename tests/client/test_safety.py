@@ -186,6 +186,37 @@ def test_readers_are_watched_where_they_open_files(secret: str, tmp_path: Path) 
             assert session.run("read:1") == b"secret"
 
 
+def test_datasets_of_files_are_refused_where_they_are_made(secret: str) -> None:
+    """Any of many names may be the one that matters; a cache without a file needs no leave."""
+
+    def build() -> None:
+        names = tf.constant(["/nowhere"] * 5000 + [secret])
+        lines = tf.raw_ops.TextLineDataset(filenames=names, compression_type="", buffer_size=0)
+        make(lines, tf.string, "start")
+        numbers = tf.raw_ops.RangeDataset(
+            start=0, stop=3, step=1, output_types=[tf.int64], output_shapes=[[]]
+        )
+        cached = tf.raw_ops.CacheDataset(
+            input_dataset=numbers, filename="", output_types=[tf.int64], output_shapes=[[]]
+        )
+        make(cached, tf.int64, "count")
+
+    def make(dataset: Any, dtype: Any, name: str) -> None:
+        iterator = tf.raw_ops.IteratorV2(
+            shared_name=name, container="", output_types=[dtype], output_shapes=[[]]
+        )
+        tf.raw_ops.MakeIterator(dataset=dataset, iterator=iterator, name=name)
+
+    with load(build) as session:
+        with (
+            tf.safety.allow("read", under="/nowhere"),
+            pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED) as caught,
+        ):
+            session.run("start")
+        assert secret in str(caught.value)
+        session.run("count")
+
+
 @pytest.mark.parametrize("stays_a_call", [False, True])
 def test_functions_of_a_loaded_graph_are_watched(secret: str, stays_a_call: bool) -> None:
     """In a body that stays a call, and in one that is taken apart; arguments are no feeds."""
@@ -235,6 +266,32 @@ def test_saver_of_a_loaded_graph_saves_and_restores_where_the_user_says(tmp_path
             with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
                 session.run(fetch)
     assert sorted(path.name.split(".")[0] for path in tmp_path.iterdir()) == ["own", "own"]
+
+
+@pytest.mark.parametrize("version", [tf.train.SaverDef.V1, tf.train.SaverDef.V2])
+@pytest.mark.parametrize("sharded", [False, True])
+def test_a_saver_from_a_meta_graph_works_without_ceremony(
+    tmp_path: Path, version: int, sharded: bool
+) -> None:
+    """Its calls name the path."""
+    path = str(tmp_path / "model")
+    with tf.Graph().as_default(), tf.Session() as session:
+        variable = tf.get_variable("v", initializer=3.0)
+        saver = tf.train.Saver(write_version=version, sharded=sharded)
+        session.run(variable.initializer)
+        saver.save(session, path)
+    with tf.Graph().as_default(), tf.Session() as session:
+        saver = tf.train.import_meta_graph(path + ".meta")
+        saver.restore(session, path)
+        assert session.run("v:0") == 3.0
+        for _ in range(2):
+            saver.save(session, str(tmp_path / "copy"))
+        session.run("v/Assign")
+        saver.restore(session, str(tmp_path / "copy"))
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.train.import_meta_graph(path + ".meta")
+        with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
+            session.run("save/restore_all")
 
 
 def test_files_are_not_read_while_a_graph_is_loaded_or_prepared(secret: str) -> None:
@@ -307,9 +364,13 @@ def test_every_op_that_touches_files_says_so() -> None:
     }
     reading = (
         "ReadFile MatchingFiles RestoreV2 Restore RestoreSlice ReaderReadV2 ReaderRead RecordInput "
-        "ReaderReadUpToV2 ReaderReadUpTo InitializeTableFromTextFileV2 ImmutableConst"
+        "ReaderReadUpToV2 ReaderReadUpTo InitializeTableFromTextFileV2 ImmutableConst "
+        "TextLineDataset TFRecordDataset TFRecordDatasetV2 FixedLengthRecordDataset "
+        "FixedLengthRecordDatasetV2"
     )
-    writing = "WriteFile SaveV2 Save SaveSlices PrintV2 MergeV2Checkpoints"
+    writing = (
+        "WriteFile SaveV2 Save SaveSlices PrintV2 MergeV2Checkpoints CacheDataset CacheDatasetV2"
+    )
     wanted = {
         **dict.fromkeys(reading.split(), "read"),
         **dict.fromkeys(writing.split(), "write"),

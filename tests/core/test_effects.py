@@ -64,6 +64,8 @@ def test_a_policy_inherits_and_takes_back(tmp_path: Path) -> None:
         ("/m/x-00000-of-00002", "/m/x", True),
         ("/m/x-?????-of-00002", "/m/x", True),
         ("/m/x_temp_0123abcdef/part-00000-of-00001", "/m/x", True),
+        ("/m/x_temp/part-00000-of-00001", "/m/x", True),
+        ("/m/x.part-00000-of-00001", "/m/x", True),
         ("/m/x.index", "/m/x", False),
         ("/m/xy", "/m/x", False),
         ("/m/x/../y", "/m/x", False),

@@ -46,7 +46,7 @@ class FedTexts:
     def note(self, values: Iterable[Any]) -> None:
         """Takes in the values of a step's feeds."""
         for value in values:
-            for text in _texts(value):
+            for text in _texts(value) if np.size(value) <= _MANY else ():
                 if 0 < len(text) <= _LONGEST_PATH:
                     self._texts.pop(text, None)
                     self._texts[text] = None
@@ -144,7 +144,7 @@ class _Watch:
                 values = [attrs.get(effect.source)]
             for value in values:
                 for path in _texts(value):
-                    if path.startswith(effect.scheme):
+                    if path and path.startswith(effect.scheme):
                         self.check(effect.kind, path)
 
     def check(self, kind: str, path: str | None) -> None:
@@ -185,12 +185,12 @@ class _Watch:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """The strings in a value; nothing where it is no string tensor or a large one."""
+    """The strings in a value; nothing where it is no string tensor."""
     if isinstance(value, TensorAttr):
         value = value.value()
     if isinstance(value, bytes):
         yield value.decode("utf-8", "surrogateescape")
-    elif isinstance(value, np.ndarray) and value.dtype == object and value.size <= _MANY:
+    elif isinstance(value, np.ndarray) and value.dtype == object:
         for one in value.reshape(-1):
             if isinstance(one, bytes):
                 yield one.decode("utf-8", "surrogateescape")

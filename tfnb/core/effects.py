@@ -132,7 +132,7 @@ def is_below(resolved: str, folder: str) -> bool:
 # What the parts of a checkpoint are called, behind the path that somebody asked for: the folder and
 # part of a sharded save, a shard, the pattern of all shards.
 _PART_OF_CHECKPOINT: Final = re.compile(
-    r"(_temp_[0-9a-f]+/part)?(-\d{5}-of-\d{5}|-\?{5}-of-\d{5})?"
+    r"(\.part|_temp(_[0-9a-f]+)?/part)?(-\d{5}-of-\d{5}|-\?{5}-of-\d{5})?"
 )
 
 

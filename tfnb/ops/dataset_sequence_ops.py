@@ -475,7 +475,7 @@ def _cached(
 
 @register_op(
     "CacheDataset", f"{_IN}, filename: string -> handle: variant", *OUTPUTS, METADATA,
-    shape=scalar_handle, devices=("CPU",),
+    shape=scalar_handle, devices=("CPU",), effects="write filename",
 )  # fmt: skip
 def cache_dataset(
     xp: Any,
@@ -497,7 +497,7 @@ def cache_dataset(
 
 @register_op(
     "CacheDatasetV2", f"{_IN}, filename: string, cache: resource -> handle: variant", *OUTPUTS,
-    METADATA, stateful=True, shape=scalar_handle, devices=("CPU",),
+    METADATA, stateful=True, shape=scalar_handle, devices=("CPU",), effects="write filename",
 )  # fmt: skip
 def cache_dataset_v2(
     ctx: OpKernelContext,
