@@ -17,6 +17,7 @@ from tfnb.client.behavior import executing_eagerly as executing_eagerly
 from tfnb.client.public import app as app
 from tfnb.client.public import bitwise as bitwise
 from tfnb.client.public import compat as compat
+from tfnb.client.public import data as data
 from tfnb.client.public import debugging as debugging
 from tfnb.client.public import dtypes as dtypes
 from tfnb.client.public import errors as errors
@@ -252,6 +253,8 @@ from tfnb.ops.cwise_unary_ops import sinh as sinh
 from tfnb.ops.cwise_unary_ops import square as square
 from tfnb.ops.cwise_unary_ops import tan as tan
 from tfnb.ops.cwise_unary_ops import tanh as tanh
+from tfnb.ops.data.structure import SparseTensorSpec as SparseTensorSpec
+from tfnb.ops.data.structure import TensorSpec as TensorSpec
 from tfnb.ops.data_flow_ops import dynamic_partition as dynamic_partition
 from tfnb.ops.data_flow_ops import dynamic_stitch as dynamic_stitch
 from tfnb.ops.einsum_ops import einsum as einsum
@@ -664,6 +667,7 @@ __all__ = [
     "SparseConditionalAccumulator",
     "SparseFeature",
     "SparseTensor",
+    "SparseTensorSpec",
     "SparseTensorValue",
     "Summary",
     "SummaryMetadata",
@@ -672,6 +676,7 @@ __all__ = [
     "TensorArray",
     "TensorInfo",
     "TensorShape",
+    "TensorSpec",
     "TextLineReader",
     "UnconnectedGradients",
     "VERSION",
@@ -780,6 +785,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "custom_gradient",
+    "data",
     "debugging",
     "decode_base64",
     "decode_compressed",

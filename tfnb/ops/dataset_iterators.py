@@ -124,7 +124,7 @@ def as_dataset(value: Any) -> Dataset:
     if isinstance(value, Dataset):
         return value
     raise errors.invalid_argument(
-        "The given variant is no dataset. Tensor must be a Dataset object, but is "
+        "Tensor must be a Dataset object. The given variant is no dataset, but a "
         f"{type(value).__name__}."
     )
 

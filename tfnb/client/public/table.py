@@ -234,6 +234,39 @@ TABLE: dict[str, dict[str, str]] = {
             "sinh square tan tanh reciprocal negative:neg conj"
         ),
     },
+    "tfnb.ops.data.dataset": {
+        "data": (
+            "AUTOTUNE Dataset INFINITE_CARDINALITY UNKNOWN_CARDINALITY get_output_classes "
+            "get_output_shapes get_output_types"
+        ),
+        "data.experimental": "AUTOTUNE INFINITE_CARDINALITY UNKNOWN_CARDINALITY",
+    },
+    "tfnb.ops.data.experimental": {
+        "data.experimental": (
+            "Counter RandomDataset assert_cardinality cardinality choose_from_datasets "
+            "enumerate_dataset from_variant get_single_element group_by_window ignore_errors "
+            "map_and_batch map_and_batch_with_legacy_function:map_and_batch parallel_interleave "
+            "scan shuffle_and_repeat take_while to_variant unbatch"
+        ),
+    },
+    "tfnb.ops.data.iterators": {
+        "data": "Iterator make_initializable_iterator make_one_shot_iterator",
+    },
+    "tfnb.ops.data.options": {
+        "data": "Options ThreadingOptions",
+        "data.experimental": (
+            "AutoShardPolicy AutotuneOptions DistributeOptions OptimizationOptions "
+            "ThreadingOptions"
+        ),
+    },
+    "tfnb.ops.data.readers": {
+        "data": "FixedLengthRecordDataset TFRecordDataset TextLineDataset",
+    },
+    "tfnb.ops.data.structure": {
+        "data": "DatasetSpec",
+        "data.experimental": "DatasetStructure:DatasetSpec get_structure",
+        "tf": "TensorSpec SparseTensorSpec",
+    },
     "tfnb.ops.data_flow_ops": {
         "tf": "dynamic_partition dynamic_stitch",
     },

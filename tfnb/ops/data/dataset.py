@@ -1,0 +1,894 @@
+"""``tf.data.Dataset``: a sequence of elements, and the ways to make one out of others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import dtypes
+from tfnb.core.tensor_shape import TensorShape, as_shape
+from tfnb.framework import nest, random_seed
+from tfnb.framework.constant_value import constant_value
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import colocate_with, name_scope
+from tfnb.framework.sparse_tensor import SparseTensor
+from tfnb.ops import (
+    dataset_batch_ops,
+    dataset_function_ops,
+    dataset_sequence_ops,
+    dataset_shuffle_ops,
+    dataset_source_ops,
+)
+from tfnb.ops.data.options import Options
+from tfnb.ops.data.structure import (
+    DatasetSpec,
+    TensorSpec,
+    flat_specs,
+    flat_values,
+    from_components,
+    legacy_classes,
+    legacy_shapes,
+    legacy_types,
+    map_specs,
+    map_values,
+    normalized,
+    shapes_of,
+    spec_of,
+    to_components,
+    types_of,
+)
+from tfnb.ops.data.structured_function import StructuredFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tfnb.framework.tensor import Tensor
+    from tfnb.ops.data.iterators import Iterator
+
+EXPORTS = {
+    "data": [
+        "AUTOTUNE", "Dataset", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY",
+        "get_output_classes", "get_output_shapes", "get_output_types",
+    ],
+    "data.experimental": ["AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY"],
+}  # fmt: skip
+
+AUTOTUNE = -1
+INFINITE_CARDINALITY = -1
+UNKNOWN_CARDINALITY = -2
+
+
+class Dataset:
+    """A sequence of elements; every element is a structure of tensors.
+
+    Make one with the static methods, and others out of it with the methods. Nothing is computed
+    before an iterator is asked for an element.
+    """
+
+    def __init__(
+        self, variant_tensor: Tensor, element_spec: Any, inputs: Iterable[Dataset] = ()
+    ) -> None:
+        self._variant_tensor = variant_tensor
+        self.element_spec = element_spec
+        self._input_datasets = list(inputs)
+        self._options = Options()
+        for source in self._input_datasets:
+            self._options = self._options.merge(source._options)
+
+    def _inputs(self) -> list[Dataset]:
+        return list(self._input_datasets)
+
+    @property
+    def _flat(self) -> dict[str, Any]:
+        return flat_attrs(self.element_spec)
+
+    @property
+    def output_types(self) -> Any:
+        """A structure of the dtypes of an element."""
+        return legacy_types(self.element_spec)
+
+    @property
+    def output_shapes(self) -> Any:
+        """A structure of the static shapes of an element."""
+        return legacy_shapes(self.element_spec)
+
+    @property
+    def output_classes(self) -> Any:
+        """A structure of the classes of an element."""
+        return legacy_classes(self.element_spec)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} element_spec={self.element_spec}>"
+
+    __str__ = __repr__
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Any:
+        raise RuntimeError(
+            "`tf.data.Dataset` only supports Python-style iteration in eager mode or within "
+            "tf.function. In a graph, make an iterator: make_one_shot_iterator(dataset).get_next()."
+        )
+
+    def __len__(self) -> int:
+        raise TypeError(
+            "`tf.data.Dataset` only supports `len` in eager mode. Use "
+            "`tf.data.Dataset.cardinality()` instead."
+        )
+
+    # ------------------------------------------------------------------------------------- sources
+
+    @staticmethod
+    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
+        """One element: the given tensors."""
+        element = normalized(tensors)
+        spec = spec_of(element)
+        variant = dataset_source_ops.tensor_dataset(
+            to_components(spec, element), output_shapes=shapes_of(spec)
+        )
+        return Dataset(variant, spec)
+
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+        """The slices of tensors along their first dimension.
+
+        Raises:
+          ValueError: there are none, a tensor is a scalar, or first dimensions differ.
+        """
+        return _slices(tensors, is_files=False)
+
+    @staticmethod
+    def from_sparse_tensor_slices(sparse_tensor: Any) -> Dataset:
+        """The slices of a sparse tensor along its first dimension."""
+        if not isinstance(sparse_tensor, SparseTensor):
+            raise TypeError(
+                f"Invalid `sparse_tensor`. `sparse_tensor` must be a `tf.sparse.SparseTensor`. "
+                f"Got {type(sparse_tensor)}."
+            )
+        variant = dataset_source_ops.sparse_tensor_slice_dataset(
+            sparse_tensor.indices, sparse_tensor.values, sparse_tensor.dense_shape
+        )
+        rank = sparse_tensor.shape.rank
+        inner = None if rank is None else rank - 1
+        spec = (
+            TensorSpec([None, inner], dtypes.int64),
+            TensorSpec([None], sparse_tensor.dtype),
+            TensorSpec([inner], dtypes.int64),
+        )
+        return Dataset(variant, spec)
+
+    @staticmethod
+    def range(*args: Any, **kwargs: Any) -> Dataset:
+        """Numbers: ``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``.
+
+        Args:
+          *args: the numbers.
+          **kwargs: ``output_type``: of the elements; int64 without it. ``name``: accepted.
+
+        Raises:
+          ValueError: there are too many or too few numbers.
+        """
+        if not 1 <= len(args) <= 3:
+            raise ValueError(
+                f"Invalid `args`. The length of `args` should be between 1 and 3 but was "
+                f"{len(args)}."
+            )
+        start, stop, step = (0, *args, 1)[-3:] if len(args) == 1 else (*args, 1)[:3]
+        output_type = dtypes.as_dtype(kwargs.get("output_type", dtypes.int64))
+        spec = TensorSpec([], output_type)
+        tensors = [
+            convert_to_tensor(value, dtypes.int64, name=what)
+            for value, what in ((start, "start"), (stop, "stop"), (step, "step"))
+        ]
+        variant = dataset_source_ops.range_dataset(*tensors, **flat_attrs(spec))
+        return Dataset(variant, spec)
+
+    @staticmethod
+    def from_generator(
+        generator: Callable[..., Any],
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Any = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """What a Python generator gives; see :func:`from_generator.from_generator`."""
+        from tfnb.ops.data.from_generator import from_generator
+
+        return from_generator(generator, output_types, output_shapes, args, output_signature)
+
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
+        """Elements of several datasets side by side, in the structure in which they are given.
+
+        Raises:
+          TypeError: nothing was given, or something that is no dataset.
+        """
+        if not args and datasets is None:
+            raise TypeError("Must pass at least one dataset to `zip`.")
+        if datasets is None:
+            datasets = args[0] if len(args) == 1 else args
+        if isinstance(datasets, list):
+            raise TypeError(
+                "Invalid input to `zip`. Inputs are expected to be (nested) structures of "
+                "`tf.data.Dataset` objects. Python `list` is not supported and you should use "
+                "`tuple` instead."
+            )
+        sources: list[Dataset] = []
+        map_values(sources.append, datasets)
+        for source in sources:
+            if not isinstance(source, Dataset):
+                raise TypeError(
+                    "Invalid input to `zip`. Inputs are expected to be (nested) structures of "
+                    f"`tf.data.Dataset` objects but encountered object of type {type(source)}."
+                )
+        spec = map_values(lambda one: one.element_spec, datasets)
+        variant = dataset_sequence_ops.zip_dataset(
+            [source._variant_tensor for source in sources], **flat_attrs(spec)
+        )
+        return Dataset(variant, spec, sources)
+
+    @staticmethod
+    def list_files(
+        file_pattern: Any, shuffle: bool | None = None, seed: Any = None, name: str | None = None
+    ) -> Dataset:
+        """The names of files that match patterns; in a random order unless ``shuffle`` is False."""
+        from tfnb.ops.data.readers import list_files
+
+        return list_files(file_pattern, shuffle, seed)
+
+    @staticmethod
+    def random(
+        seed: Any = None, rerandomize_each_iteration: Any = None, name: str | None = None
+    ) -> Dataset:
+        """Random numbers of 32 bits, without end."""
+        spec = TensorSpec([], dtypes.int64)
+        first, second = seed_tensors(seed)
+        variant = dataset_source_ops.random_dataset(first, second, **flat_attrs(spec))
+        return Dataset(variant, spec)
+
+    # --------------------------------------------------------------------------------- functions
+
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        synchronous: Any = None,
+        use_unbounded_threadpool: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """``map_func`` of every element; a tuple's members are arguments of their own."""
+        return self._map(map_func, num_parallel_calls, deterministic)
+
+    def _map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        preserve_cardinality: bool = False,
+    ) -> Dataset:
+        function = StructuredFunction(map_func, "Dataset.map", self.element_spec)
+        given = (self._variant_tensor, function.captured_inputs)
+        attrs = {"f": function.attr, **flat_attrs(function.output_spec)}
+        if num_parallel_calls is None:
+            variant = dataset_function_ops.map_dataset(
+                *given, preserve_cardinality=preserve_cardinality, **attrs
+            )
+        else:
+            calls = convert_to_tensor(num_parallel_calls, dtypes.int64, name="num_parallel_calls")
+            variant = dataset_function_ops.parallel_map_dataset_v2(
+                *given,
+                calls,
+                deterministic=_deterministic_word(deterministic),
+                preserve_cardinality=preserve_cardinality,
+                **attrs,
+            )
+        return Dataset(variant, function.output_spec, [self])
+
+    map_with_legacy_function = map
+
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
+        """The elements of the datasets that ``map_func`` gives, one dataset after the other.
+
+        Raises:
+          TypeError: it gives no dataset.
+        """
+        function, spec = self._function_of_datasets(map_func, "Dataset.flat_map")
+        variant = dataset_function_ops.flat_map_dataset(
+            self._variant_tensor, function.captured_inputs, f=function.attr, **flat_attrs(spec)
+        )
+        return Dataset(variant, spec, [self])
+
+    def _function_of_datasets(
+        self, map_func: Callable[..., Any], transformation: str
+    ) -> tuple[StructuredFunction, Any]:
+        function = StructuredFunction(map_func, transformation, self.element_spec)
+        if not isinstance(function.output_spec, DatasetSpec):
+            raise TypeError(
+                "The `map_func` argument must return a `Dataset` object. Got "
+                f"{function.output_spec!r}."
+            )
+        return function, function.output_spec.element_spec
+
+    def interleave(
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: Any = None,
+        block_length: Any = None,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """The elements of the datasets that ``map_func`` gives, ``cycle_length`` at a time.
+
+        Args:
+          map_func: gives a dataset for an element.
+          cycle_length: how many datasets take turns; as many as there are processors without it.
+          block_length: how many elements of each in turn.
+          num_parallel_calls: accepted; the order is the same.
+          deterministic: accepted.
+          name: accepted.
+        """
+        function, spec = self._function_of_datasets(map_func, "Dataset.interleave")
+        numbers = [
+            convert_to_tensor(value, dtypes.int64, name=what)
+            for value, what in (
+                (AUTOTUNE if cycle_length is None else cycle_length, "cycle_length"),
+                (1 if block_length is None else block_length, "block_length"),
+            )
+        ]
+        given = (self._variant_tensor, function.captured_inputs)
+        attrs = {"f": function.attr, **flat_attrs(spec)}
+        if num_parallel_calls is None:
+            variant = dataset_function_ops.interleave_dataset(*given, *numbers, **attrs)
+        else:
+            numbers += [
+                convert_to_tensor(value, dtypes.int64, name=what)
+                for value, what in (
+                    (AUTOTUNE, "buffer_output_elements"),
+                    (AUTOTUNE, "prefetch_input_elements"),
+                    (num_parallel_calls, "num_parallel_calls"),
+                )
+            ]
+            variant = dataset_function_ops.parallel_interleave_dataset_v4(
+                *given, *numbers, deterministic=_deterministic_word(deterministic), **attrs
+            )
+        return Dataset(variant, spec, [self])
+
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """The elements of which ``predicate`` holds.
+
+        Raises:
+          ValueError: it gives something else than a bool.
+        """
+        return self._filter(predicate, "filter", dataset_function_ops.filter_dataset)
+
+    filter_with_legacy_function = filter
+
+    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """The elements before the first one of which ``predicate`` does not hold.
+
+        Raises:
+          ValueError: it gives something else than a bool.
+        """
+        return self._filter(predicate, "take_while", dataset_function_ops.take_while_dataset)
+
+    def _filter(self, predicate: Callable[..., Any], kind: str, build: Any) -> Dataset:
+        function = StructuredFunction(predicate, f"Dataset.{kind}", self.element_spec)
+        spec = function.output_spec
+        if not (
+            isinstance(spec, TensorSpec) and spec.is_compatible_with(TensorSpec([], dtypes.bool))
+        ):
+            raise ValueError(
+                "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its "
+                f"return type is {spec!r}."
+            )
+        variant = build(
+            self._variant_tensor, function.captured_inputs, predicate=function.attr, **self._flat
+        )
+        return Dataset(variant, self.element_spec, [self])
+
+    def scan(
+        self,
+        initial_state: Any,
+        scan_func: Callable[..., Any],
+        name: str | None = None,
+    ) -> Dataset:
+        """What ``scan_func(state, element)`` gives beside a new state.
+
+        Raises:
+          TypeError: it gives no pair, or a state of another kind.
+        """
+        state = normalized(initial_state)
+        state_spec = spec_of(state)
+
+        def check(found: Any) -> Any:
+            if not isinstance(found, (tuple, list)) or len(found) != 2:
+                raise TypeError(
+                    "The scan function must return a pair comprising the new state and the output "
+                    "value."
+                )
+            return tuple(found)
+
+        function, state_spec = _with_state(
+            scan_func, "Dataset.scan", state_spec, self.element_spec, check, lambda spec: spec[0]
+        )
+        spec = function.output_spec[1]
+        variant = dataset_function_ops.scan_dataset(
+            self._variant_tensor,
+            to_components(state_spec, state),
+            function.captured_inputs,
+            f=function.attr,
+            preserve_cardinality=True,
+            **flat_attrs(spec),
+        )
+        return Dataset(variant, spec, [self])
+
+    def reduce(
+        self,
+        initial_state: Any,
+        reduce_func: Callable[..., Any],
+        name: str | None = None,
+    ) -> Any:
+        """The state after ``reduce_func(state, element)`` has gone through all elements.
+
+        Raises:
+          TypeError: it gives a state of another kind.
+        """
+        with name_scope("initial_state"):
+            state = normalized(initial_state)
+        function, state_spec = _with_state(
+            reduce_func, "reduce", spec_of(state), self.element_spec, lambda found: found,
+            lambda spec: spec,
+        )  # fmt: skip
+        results = dataset_function_ops.reduce_dataset(
+            self._variant_tensor,
+            to_components(state_spec, state),
+            function.captured_inputs,
+            f=function.attr,
+            **flat_attrs(state_spec),
+        )
+        return from_components(state_spec, results)
+
+    def group_by_window(
+        self,
+        key_func: Callable[..., Any],
+        reduce_func: Callable[..., Any],
+        window_size: Any = None,
+        window_size_func: Callable[..., Any] | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Elements in groups of equal keys; each full group as ``reduce_func`` makes it.
+
+        Raises:
+          ValueError: not exactly one of the window sizes is given, or a function gives no scalar.
+          TypeError: ``reduce_func`` gives no dataset.
+        """
+        if (window_size is None) == (window_size_func is None):
+            raise ValueError(
+                "Either the `window_size` argument or the `window_size_func` argument must be "
+                "specified."
+            )
+        if window_size_func is None:
+
+            def window_size_func(_: Any) -> Any:
+                return convert_to_tensor(window_size, dtypes.int64)
+
+        def as_int64(value: Any) -> Any:
+            return convert_to_tensor(value, dtypes.int64)
+
+        def key_func_wrapper(*args: Any) -> Any:
+            return as_int64(key_func(*args))
+
+        def window_size_func_wrapper(key: Any) -> Any:
+            return as_int64(window_size_func(key))
+
+        what = "Dataset.group_by_window"
+        scalar = TensorSpec([], dtypes.int64)
+        key = StructuredFunction(key_func_wrapper, what, self.element_spec)
+        if not key.output_spec.is_compatible_with(scalar):
+            raise ValueError(
+                "Invalid `key_func`. `key_func` must return a single `tf.int64` scalar tensor but "
+                f"its return type is {key.output_spec!r}."
+            )
+        size = StructuredFunction(window_size_func_wrapper, what, scalar)
+        reduced = StructuredFunction(reduce_func, what, scalar, DatasetSpec(self.element_spec))
+        if not isinstance(reduced.output_spec, DatasetSpec):
+            raise TypeError(
+                f"Invalid `reduce_func`. `reduce_func` must return a single `tf.data.Dataset` "
+                f"object but its return type is {reduced.output_spec!r}."
+            )
+        spec = reduced.output_spec.element_spec
+        variant = dataset_function_ops.group_by_window_dataset(
+            self._variant_tensor,
+            key.captured_inputs,
+            reduced.captured_inputs,
+            size.captured_inputs,
+            key_func=key.attr,
+            reduce_func=reduced.attr,
+            window_size_func=size.attr,
+            **flat_attrs(spec),
+        )
+        return Dataset(variant, spec, [self])
+
+    def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
+        """What a function of datasets makes of this one.
+
+        Raises:
+          TypeError: it is no dataset.
+        """
+        dataset = transformation_func(self)
+        if not isinstance(dataset, Dataset):
+            raise TypeError(
+                f"`transformation_func` must return a `tf.data.Dataset` object. Got "
+                f"{type(dataset)}."
+            )
+        return dataset
+
+    # ------------------------------------------------------------------------------------- joined
+
+    def batch(
+        self,
+        batch_size: Any,
+        drop_remainder: Any = False,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """So many elements at a time as one.
+
+        Args:
+          batch_size: how many.
+          drop_remainder: whether fewer at the end are left out.
+          num_parallel_calls: accepted.
+          deterministic: accepted.
+          name: accepted.
+        """
+        size = convert_to_tensor(batch_size, dtypes.int64, name="batch_size")
+        drops = convert_to_tensor(drop_remainder, dtypes.bool, name="drop_remainder")
+        static = _static_size(size, drops)
+        spec = map_specs(lambda one: one.batched(static), self.element_spec)
+        attrs = flat_attrs(spec)
+        if num_parallel_calls is None:
+            variant = dataset_batch_ops.batch_dataset_v2(self._variant_tensor, size, drops, **attrs)
+        else:
+            calls = convert_to_tensor(num_parallel_calls, dtypes.int64, name="num_parallel_calls")
+            variant = dataset_batch_ops.parallel_batch_dataset(
+                self._variant_tensor,
+                size,
+                calls,
+                drops,
+                deterministic=_deterministic_word(deterministic),
+                **attrs,
+            )
+        return Dataset(variant, spec, [self])
+
+    def padded_batch(
+        self,
+        batch_size: Any,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: Any = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """So many elements at a time as one, filled up to a common shape.
+
+        Args:
+          batch_size: how many.
+          padded_shapes: a structure of shapes; an unknown size is that of the largest element. The
+            static shapes without it.
+          padding_values: a structure of scalars; 0 or "" without it.
+          drop_remainder: whether fewer at the end are left out.
+          name: accepted.
+
+        Raises:
+          ValueError: a shape does not fit its component, or is not known.
+          TypeError: a component is sparse.
+        """
+        from tfnb.ops.data.padding import padding_of
+
+        size = convert_to_tensor(batch_size, dtypes.int64, name="batch_size")
+        shapes, tensors, values = padding_of(self.element_spec, padded_shapes, padding_values)
+        drops = convert_to_tensor(drop_remainder, dtypes.bool, name="drop_remainder")
+        static = _static_size(size, drops)
+        specs = [
+            TensorSpec(TensorShape([static]).concatenate(shape), one.dtype)
+            for shape, one in zip(shapes, flat_specs(self.element_spec))
+        ]
+        spec = nest.pack_sequence_as(self.element_spec, specs)
+        variant = dataset_batch_ops.padded_batch_dataset_v2(
+            self._variant_tensor, size, tensors, values, drops, output_shapes=shapes_of(spec)
+        )
+        return Dataset(variant, spec, [self])
+
+    def window(
+        self,
+        size: Any,
+        shift: Any = None,
+        stride: Any = 1,
+        drop_remainder: Any = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Windows of elements, each a structure of datasets."""
+        numbers = [
+            convert_to_tensor(value, dtypes.int64, name=what)
+            for value, what in (
+                (size, "size"),
+                (size if shift is None else shift, "shift"),
+                (stride, "stride"),
+            )
+        ]
+        drops = convert_to_tensor(drop_remainder, dtypes.bool, name="drop_remainder")
+        spec = map_specs(DatasetSpec, self.element_spec)
+        variant = dataset_batch_ops.window_dataset(
+            self._variant_tensor, *numbers, drops, **flat_attrs(spec)
+        )
+        return Dataset(variant, spec, [self])
+
+    def unbatch(self, name: str | None = None) -> Dataset:
+        """The rows of every element."""
+
+        def normalize(*args: Any) -> Any:
+            return args[0] if len(args) == 1 else args
+
+        source = self._map(normalize, preserve_cardinality=True)
+        spec = map_specs(lambda one: one.unbatched(), source.element_spec)
+        variant = dataset_batch_ops.unbatch_dataset(source._variant_tensor, **flat_attrs(spec))
+        return Dataset(variant, spec, [source])
+
+    def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
+        """Every element behind its number."""
+        numbers = Dataset.range(start, np.iinfo(np.int64).max)
+        return Dataset.zip((_rewritten(numbers), self))
+
+    # ------------------------------------------------------------------------------------- chosen
+
+    def _same_elements(self, build: Any, *args: Any, **attrs: Any) -> Dataset:
+        variant = build(self._variant_tensor, *args, **attrs, **self._flat)
+        return Dataset(variant, self.element_spec, [self])
+
+    def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
+        """The elements so many times; without end if ``count`` is None or -1."""
+        number = convert_to_tensor(-1 if count is None else count, dtypes.int64, name="count")
+        return self._same_elements(dataset_sequence_ops.repeat_dataset, number)
+
+    def take(self, count: Any, name: str | None = None) -> Dataset:
+        """At most so many elements; all if ``count`` is -1."""
+        number = convert_to_tensor(count, dtypes.int64, name="count")
+        return self._same_elements(dataset_sequence_ops.take_dataset, number)
+
+    def skip(self, count: Any, name: str | None = None) -> Dataset:
+        """All but the first elements; none if ``count`` is -1."""
+        number = convert_to_tensor(count, dtypes.int64, name="count")
+        return self._same_elements(dataset_sequence_ops.skip_dataset, number)
+
+    def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
+        """Every ``num_shards``-th element, beginning with that of number ``index``."""
+        shards = convert_to_tensor(num_shards, dtypes.int64, name="num_shards")
+        own = convert_to_tensor(index, dtypes.int64, name="index")
+        return self._same_elements(dataset_sequence_ops.shard_dataset, shards, own)
+
+    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
+        """The elements of this dataset, then those of another.
+
+        Raises:
+          TypeError: types or classes of elements differ.
+        """
+        try:
+            nest.assert_same_structure(self.element_spec, dataset.element_spec)
+            spec = map_specs(
+                lambda one, other: one.most_general(other), self.element_spec, dataset.element_spec
+            )
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"Incompatible dataset elements:\n  {self.element_spec} vs.   "
+                f"{dataset.element_spec}"
+            ) from error
+        variant = dataset_sequence_ops.concatenate_dataset(
+            self._variant_tensor, dataset._variant_tensor, **flat_attrs(spec)
+        )
+        return Dataset(variant, spec, [self, dataset])
+
+    def shuffle(
+        self,
+        buffer_size: Any,
+        seed: Any = None,
+        reshuffle_each_iteration: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """The elements in a random order, the same as TensorFlow's for given seeds."""
+        size = convert_to_tensor(buffer_size, dtypes.int64, name="buffer_size")
+        first, second = seed_tensors(seed)
+        reshuffles = True if reshuffle_each_iteration is None else reshuffle_each_iteration
+        return self._same_elements(
+            dataset_shuffle_ops.shuffle_dataset,
+            size,
+            first,
+            second,
+            reshuffle_each_iteration=reshuffles,
+        )
+
+    def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
+        """The elements, kept in memory once they have been gone through."""
+        tensor = convert_to_tensor(filename, dtypes.string, name="filename")
+        return self._same_elements(dataset_sequence_ops.cache_dataset, tensor)
+
+    def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
+        """The same elements."""
+        size = convert_to_tensor(
+            AUTOTUNE if buffer_size is None else buffer_size, dtypes.int64, name="buffer_size"
+        )
+        with colocate_with(self._variant_tensor):
+            return self._same_elements(
+                dataset_sequence_ops.prefetch_dataset, size, slack_period=0, legacy_autotune=False
+            )
+
+    def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
+        """The elements that are computed without an error."""
+        return self._same_elements(
+            dataset_sequence_ops.ignore_errors_dataset, log_warning=log_warning
+        )
+
+    def with_options(self, options: Options, name: str | None = None) -> Dataset:
+        """The same elements with other settings."""
+        merged = self._options.merge(options)
+        with colocate_with(self._variant_tensor):
+            dataset = self._same_elements(
+                dataset_sequence_ops.options_dataset, serialized_options=merged.serialized()
+            )
+        dataset._options = merged
+        return dataset
+
+    def options(self) -> Options:
+        """The settings."""
+        return self._options
+
+    @staticmethod
+    def choose_from_datasets(
+        datasets: Any, choice_dataset: Dataset, stop_on_empty_dataset: bool = True
+    ) -> Dataset:
+        """Elements of several datasets, in the order that a dataset of numbers says."""
+        from tfnb.ops.data.experimental import choose_from_datasets
+
+        return choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
+
+    # -------------------------------------------------------------------------------------- asked
+
+    def cardinality(self, name: str | None = None) -> Tensor:
+        """How many elements there are; -1 for no end, -2 where it is not known."""
+        found: Tensor = dataset_function_ops.dataset_cardinality(self._variant_tensor)
+        return found
+
+    def get_single_element(self, name: str | None = None) -> Any:
+        """The only element."""
+        results = dataset_function_ops.dataset_to_single_element(self._variant_tensor, **self._flat)
+        return from_components(self.element_spec, results)
+
+    def make_one_shot_iterator(self) -> Iterator:
+        """An iterator that needs no initialization; see :func:`make_one_shot_iterator`."""
+        from tfnb.ops.data.iterators import make_one_shot_iterator
+
+        return make_one_shot_iterator(self)
+
+    def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
+        """An iterator to be initialized; see :func:`make_initializable_iterator`."""
+        from tfnb.ops.data.iterators import make_initializable_iterator
+
+        return make_initializable_iterator(self, shared_name)
+
+
+class VariantDataset(Dataset):
+    """The dataset that a variant tensor is."""
+
+
+# ------------------------------------------------------------------------------------------ beside
+
+
+def flat_attrs(spec: Any) -> dict[str, Any]:
+    """The two attributes that say what elements of a dataset op are."""
+    return {"output_types": types_of(spec), "output_shapes": shapes_of(spec)}
+
+
+def _slices(tensors: Any, is_files: bool) -> Dataset:
+    element = normalized(tensors)
+    whole = spec_of(element)
+    if not flat_specs(whole):
+        raise ValueError("Invalid `tensors`. `tensors` should not be empty.")
+    spec = map_specs(lambda one: one.unbatched(), whole)
+    components = [
+        one.to_rows(value) for one, value in zip(flat_specs(whole), flat_values(whole, element))
+    ]
+    size = TensorShape([None])
+    for one in flat_specs(whole):
+        size.assert_is_compatible_with(as_shape(one.shape[:1]))
+        size = size.merge_with(one.shape[:1])
+    variant = dataset_source_ops.tensor_slice_dataset(
+        components, output_shapes=shapes_of(spec), is_files=is_files
+    )
+    return Dataset(variant, spec)
+
+
+def seed_tensors(seed: Any) -> tuple[Tensor, Tensor]:
+    """The two seeds of a dataset op; both 0 where no seed is given at all."""
+    from tfnb.ops.cwise_binary_ops import equal, logical_and
+    from tfnb.ops.gather_ops import where_v2
+
+    first, second = random_seed.get_seed(seed)
+    one = convert_to_tensor(0 if first is None else first, dtypes.int64, name="seed")
+    if second is None:
+        return one, convert_to_tensor(0, dtypes.int64, name="seed2")
+    with name_scope("seed2") as scope:
+        other = convert_to_tensor(second, dtypes.int64)
+        are_zero = logical_and(equal(one, 0), equal(other, 0))
+        largest = convert_to_tensor(2**31 - 1, dtypes.int64)
+        return one, where_v2(are_zero, largest, other, name=scope)
+
+
+def _deterministic_word(deterministic: bool | None) -> str:
+    if deterministic is None:
+        return "default"
+    return "true" if deterministic else "false"
+
+
+def _static_size(size: Tensor, drops: Tensor) -> int | None:
+    """The size of all batches, where it is known."""
+    if constant_value(drops) is None or not bool(constant_value(drops)):
+        return None
+    value = constant_value(size)
+    return None if value is None else int(value)
+
+
+def _rewritten(dataset: Dataset, rewrite: str = "replicate_on_split") -> Dataset:
+    return dataset._same_elements(dataset_sequence_ops.rewrite_dataset, rewrite)
+
+
+def _with_state(
+    func: Callable[..., Any],
+    transformation: str,
+    state_spec: Any,
+    element_spec: Any,
+    check: Callable[[Any], Any],
+    state_of: Callable[[Any], Any],
+) -> tuple[StructuredFunction, Any]:
+    """A function of a state and an element; the state's shape is made as vague as it must be."""
+    while True:
+        function = StructuredFunction(
+            func, transformation, state_spec, element_spec, make_result=check
+        )
+        found = state_of(function.output_spec)
+        try:
+            nest.assert_same_structure(state_spec, found)
+            common = map_specs(lambda one, other: one.most_general(other), state_spec, found)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                "The element types for the new state must match the initial state. Expected "
+                f"{legacy_types(state_spec)}, got {legacy_types(found)}."
+            ) from error
+        if shapes_equal(common, state_spec):
+            return function, state_spec
+        state_spec = common
+
+
+def shapes_equal(one: Any, other: Any) -> bool:
+    """Whether two structures of specs have the same static shapes."""
+    return [shape.dim_values for shape in shapes_of(one)] == [
+        shape.dim_values for shape in shapes_of(other)
+    ]
+
+
+def get_output_types(dataset_or_iterator: Any) -> Any:
+    """A structure of the dtypes of the elements of a dataset or iterator."""
+    return legacy_types(dataset_or_iterator.element_spec)
+
+
+def get_output_shapes(dataset_or_iterator: Any) -> Any:
+    """A structure of the static shapes of the elements of a dataset or iterator."""
+    return legacy_shapes(dataset_or_iterator.element_spec)
+
+
+def get_output_classes(dataset_or_iterator: Any) -> Any:
+    """A structure of the classes of the elements of a dataset or iterator."""
+    return legacy_classes(dataset_or_iterator.element_spec)

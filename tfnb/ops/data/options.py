@@ -1,0 +1,138 @@
+"""What may be set for a pipeline.  Nothing here changes its elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+EXPORTS = {
+    "data": ["Options", "ThreadingOptions"],
+    "data.experimental": [
+        "AutoShardPolicy", "AutotuneOptions", "DistributeOptions", "OptimizationOptions",
+        "ThreadingOptions",
+    ],
+}  # fmt: skip
+
+
+class _Settings:
+    """Attributes that may be set; others are refused. Those not set are None."""
+
+    _names: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        self._set: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name not in type(self)._names:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return self._set.get(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "_set":
+            object.__setattr__(self, name, value)
+        elif name in type(self)._names:
+            self._set[name] = value
+        else:
+            raise AttributeError(f"Cannot set the property {name} on {type(self).__name__}.")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other._set == self._set
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+class AutoShardPolicy:
+    """How files are divided among workers."""
+
+    OFF, AUTO, FILE, DATA, HINT = -1, 0, 1, 2, 3
+
+
+class AutotuneOptions(_Settings):
+    """How much is chosen by itself: accepted, as nothing is computed ahead here."""
+
+    _names = ("autotune_algorithm", "cpu_budget", "enabled", "ram_budget", "initial_parallelism")
+
+
+class DistributeOptions(_Settings):
+    """How elements are divided among workers: accepted."""
+
+    _names = ("auto_shard_policy", "num_devices")
+
+
+class OptimizationOptions(_Settings):
+    """Which rewrites of a pipeline are allowed: accepted, as none changes its elements."""
+
+    _names = (
+        "apply_default_optimizations", "filter_fusion", "filter_parallelization", "inject_prefetch",
+        "map_and_batch_fusion", "map_and_filter_fusion", "map_fusion", "map_parallelization",
+        "map_vectorization", "noop_elimination", "parallel_batch", "seq_interleave_prefetch",
+        "shuffle_and_repeat_fusion", "warm_start",
+    )  # fmt: skip
+
+
+class ThreadingOptions(_Settings):
+    """Threads of a pipeline: accepted, as it runs in the thread of whoever asks."""
+
+    _names = ("max_intra_op_parallelism", "private_threadpool_size")
+
+
+class Options(_Settings):
+    """What may be set for a pipeline."""
+
+    _names = (
+        "autotune", "deterministic", "distribute", "experimental_deterministic",
+        "experimental_distribute", "experimental_external_state_policy",
+        "experimental_optimization", "experimental_slack", "experimental_symbolic_checkpoint",
+        "experimental_threading", "experimental_warm_start", "framework_type", "threading",
+        "dataset_name",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._set.update(
+            autotune=AutotuneOptions(),
+            experimental_distribute=DistributeOptions(),
+            experimental_optimization=OptimizationOptions(),
+            threading=ThreadingOptions(),
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        renamed = {
+            "experimental_threading": "threading",
+            "experimental_deterministic": "deterministic",
+            "distribute": "experimental_distribute",
+        }
+        return super().__getattr__(renamed.get(name, name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        renamed = {
+            "experimental_threading": "threading",
+            "experimental_deterministic": "deterministic",
+            "distribute": "experimental_distribute",
+        }
+        super().__setattr__(renamed.get(name, name), value)
+
+    def merge(self, options: Options) -> Options:
+        """These settings and those of another, which count where both are set."""
+        merged = Options()
+        for source in (self, options):
+            for name, value in source._set.items():
+                if isinstance(value, _Settings):
+                    getattr(merged, name)._set.update(value._set)
+                elif value is not None:
+                    merged._set[name] = value
+        return merged
+
+    def serialized(self) -> bytes:
+        """The settings as a node keeps them: an OptionsProto.
+
+        Whether the order is fixed and whether there is slack are written; its messages are there
+        and empty.
+        """
+        written = b""
+        if self.deterministic is not None:
+            written += bytes((0x08, bool(self.deterministic)))
+        written += b"\x12\x00\x1a\x00"
+        if self.experimental_slack is not None:
+            written += bytes((0x20, bool(self.experimental_slack)))
+        return written + b"\x2a\x00\x3a\x00\x62\x00"
