@@ -41,6 +41,7 @@ from tfnb.ops.cwise_binary_ops import (
     maximum,
     mul,
     not_equal,
+    real_div,
     squared_difference,
     sub,
 )
@@ -355,7 +356,7 @@ def dropout(
                         f"x.dtype={x.dtype} and rate.dtype={rate.dtype}"
                     )
                 rate = cast(rate, x.dtype, name="rate")
-            scaled = x / (convert_to_tensor(1, dtype=x.dtype) - rate)
+            scaled = real_div(x, sub(convert_to_tensor(1, dtype=x.dtype), rate))
         elif is_number:
             scaled = mul(x, convert_to_tensor(1 / (1 - rate), dtype=x.dtype))
         else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import register_tensor_conversion_function
-from tfnb.framework.scopes import name_scope
+from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.ops.concat_ops import concat
 from tfnb.ops.identity_ops import identity_op
 
@@ -92,7 +92,8 @@ class PartitionedVariable:
 
     def as_tensor(self) -> Tensor:
         """The whole, joined anew."""
-        with name_scope(None):
+        # Joined outside of conds and loops, for all who read it there.
+        with control_dependencies(None), name_scope(None):
             return self._concat()
 
     @property

@@ -105,6 +105,12 @@ from tfnb.ops.pooling import max_pool3d as max_pool3d
 from tfnb.ops.pooling import max_pool_v2 as max_pool_v2
 from tfnb.ops.pooling import max_pool_with_argmax as max_pool_with_argmax
 from tfnb.ops.pooling import pool as pool
+from tfnb.ops.rnn.dynamic import bidirectional_dynamic_rnn as bidirectional_dynamic_rnn
+from tfnb.ops.rnn.dynamic import dynamic_rnn as dynamic_rnn
+from tfnb.ops.rnn.dynamic import raw_rnn as raw_rnn
+from tfnb.ops.rnn.static import static_bidirectional_rnn as static_bidirectional_rnn
+from tfnb.ops.rnn.static import static_rnn as static_rnn
+from tfnb.ops.rnn.static import static_state_saving_rnn as static_state_saving_rnn
 from tfnb.ops.sampled_losses import nce_loss as nce_loss
 from tfnb.ops.sampled_losses import sampled_softmax_loss as sampled_softmax_loss
 from tfnb.ops.softmax_ops import log_softmax as log_softmax
@@ -129,6 +135,7 @@ __all__ = [
     "batch_normalization",
     "batch_to_space",
     "bias_add",
+    "bidirectional_dynamic_rnn",
     "compute_accidental_hits",
     "compute_average_loss",
     "conv1d",
@@ -152,6 +159,7 @@ __all__ = [
     "depthwise_conv2d_native_backprop_filter",
     "depthwise_conv2d_native_backprop_input",
     "dropout",
+    "dynamic_rnn",
     "elu",
     "embedding_lookup",
     "embedding_lookup_sparse",
@@ -177,9 +185,11 @@ __all__ = [
     "nce_loss",
     "normalize_moments",
     "pool",
+    "raw_rnn",
     "relu",
     "relu6",
     "relu_layer",
+    "rnn_cell",
     "safe_embedding_lookup_sparse",
     "sampled_softmax_loss",
     "scale_regularization_loss",
@@ -196,6 +206,9 @@ __all__ = [
     "space_to_batch",
     "space_to_depth",
     "sparse_softmax_cross_entropy_with_logits",
+    "static_bidirectional_rnn",
+    "static_rnn",
+    "static_state_saving_rnn",
     "sufficient_statistics",
     "swish",
     "tanh",

@@ -255,7 +255,8 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.data.options": {
         "data": "Options ThreadingOptions",
         "data.experimental": (
-            "AutoShardPolicy AutotuneOptions DistributeOptions OptimizationOptions ThreadingOptions"
+            "AutoShardPolicy AutotuneOptions DistributeOptions OptimizationOptions "
+            "ThreadingOptions"
         ),
     },
     "tfnb.ops.data.readers": {
@@ -540,6 +541,20 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.resource_variables_toggle": {
         "tf": "enable_resource_variables disable_resource_variables resource_variables_enabled",
+    },
+    "tfnb.ops.rnn.cells": {
+        "nn.rnn_cell": (
+            "BasicLSTMCell BasicRNNCell GRUCell LSTMCell LSTMStateTuple MultiRNNCell RNNCell"
+        ),
+    },
+    "tfnb.ops.rnn.dynamic": {
+        "nn": "bidirectional_dynamic_rnn dynamic_rnn raw_rnn",
+    },
+    "tfnb.ops.rnn.static": {
+        "nn": "static_bidirectional_rnn static_rnn static_state_saving_rnn",
+    },
+    "tfnb.ops.rnn.wrappers": {
+        "nn.rnn_cell": "DeviceWrapper DropoutWrapper ResidualWrapper",
     },
     "tfnb.ops.sampled_losses": {
         "nn": "nce_loss sampled_softmax_loss",
