@@ -84,6 +84,8 @@ def quoted(key: str, names: str, indent: str) -> list[str]:
         return [one_line]
     width = 100 - len(indent) - 4 - 3
     parts = textwrap.wrap(names, width, break_long_words=False, break_on_hyphens=False)
+    if len(indent) + 4 + len(f'"{names}"') <= 100:
+        parts = [names]  # one string, as long as no space needs to stand at its end
     lines = [f'{indent}"{key}": (']
     lines += [f'{indent}    "{part} "' for part in parts[:-1]]
     return [*lines, f'{indent}    "{parts[-1]}"', f"{indent}),"]

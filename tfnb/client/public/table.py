@@ -255,8 +255,7 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.data.options": {
         "data": "Options ThreadingOptions",
         "data.experimental": (
-            "AutoShardPolicy AutotuneOptions DistributeOptions OptimizationOptions "
-            "ThreadingOptions"
+            "AutoShardPolicy AutotuneOptions DistributeOptions OptimizationOptions ThreadingOptions"
         ),
     },
     "tfnb.ops.data.readers": {
