@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import sys
 import threading
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tfnb.ops.data_flow_ops import Barrier, MapStagingArea, StagingArea
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,6 +129,69 @@ def queue_run() -> tuple[tf.Session, Callable[[], Any]]:
     return sess, lambda: sess.run(dequeue)
 
 
+def stage_run() -> tuple[tf.Session, Callable[[], Any]]:
+    """Who waits at a staging area is served by whoever puts something in."""
+    area = StagingArea([tf.float32], shapes=[[]], capacity=1)
+    put, got = area.put([tf.constant(5.0)]), area.get()
+    sess = tf.Session()
+    return sess, lambda: sess.run([got, put])[0][0]
+
+
+def ordered_map_run() -> tuple[tf.Session, Callable[[], Any]]:
+    """Tuples by key, in parts."""
+    area = MapStagingArea(
+        [tf.float32, tf.float32], shapes=[[], []], names=["a", "b"], capacity=2, ordered=True
+    )
+    key = tf.placeholder(tf.int64, [])
+    halves = [area.put(key, {name: tf.constant(5.0)}) for name in ("a", "b")]
+    _, got = area.get()
+    clear = area.clear()
+    sess = tf.Session()
+
+    def run() -> Any:
+        sess.run(clear)
+        for half in halves:
+            sess.run(half, {key: 1})
+        return sess.run(got["b"])
+
+    return sess, run
+
+
+def mutex_run() -> tuple[tf.Session, Callable[[], Any]]:
+    """A critical section: whoever is interrupted inside leaves it."""
+    section = tf.CriticalSection(shared_name="section")
+    one = tf.constant(1.0)
+    outs = [section.execute(lambda: one + 1.0) for _ in range(2)]
+    sess = tf.Session()
+    return sess, lambda: sess.run(outs)
+
+
+def barrier_run() -> tuple[tf.Session, Callable[[], Any]]:
+    """Elements come together from two components."""
+    barrier = Barrier((tf.float32, tf.float32), shapes=((), ()))
+    keys = tf.placeholder(tf.string, [1])
+    halves = [barrier.insert_many(i, keys, tf.constant([5.0])) for i in (0, 1)]
+    _, _, got = barrier.take_many(1)
+    sess = tf.Session()
+    numbers = itertools.count()
+
+    def run() -> Any:
+        key = f"key {next(numbers)}"
+        sess.run(halves[0], {keys: [key]})
+        return sess.run([got, halves[1]], {keys: [key]})[0][1][0]
+
+    return sess, run
+
+
+def accumulator_run() -> tuple[tf.Session, Callable[[], Any]]:
+    """Gradients are counted once or not at all: the mean says so."""
+    gathered = tf.ConditionalAccumulator(tf.float32, shape=[])
+    apply = gathered.apply_grad(tf.constant(5.0), local_step=tf.constant(1 << 40, tf.int64))
+    take = gathered.take_grad(1)
+    sess = tf.Session()
+    return sess, lambda: sess.run([take, apply])[0]
+
+
 def pool_run() -> tuple[tf.Session, Callable[[], Any]]:
     """Kernels on threads of a pool."""
     x = tf.placeholder(tf.float32, [2])
@@ -145,6 +210,11 @@ def pool_run() -> tuple[tf.Session, Callable[[], Any]]:
         (loop_run, 4, 1),
         (two_devices_run, 0.0, 1),
         (queue_run, 5.0, 1),
+        (stage_run, 5.0, 1),
+        (ordered_map_run, 5.0, 7),
+        (mutex_run, [2.0, 2.0], 17),
+        (barrier_run, 5.0, 7),
+        (accumulator_run, 5.0, 3),
         (pool_run, [3.0, 5.0], 3),
     ],
 )

@@ -49,9 +49,10 @@ class Accumulator:
         self._attempts = Attempts()
         self._count = 0  # guarded by self._attempts.lock
         self._step = 0  # guarded by self._attempts.lock
+        self._total: Any = None  # guarded by self._attempts.lock
 
-    def _add(self, gradient: Any) -> None:
-        """Adds to what there is; the first one if ``self._count`` is 0."""
+    def _sum_with(self, gradient: Any) -> Any:
+        """What there is and one more gradient; the first one if ``self._count`` is 0."""
         raise NotImplementedError
 
     def _result(self) -> Any:
@@ -68,12 +69,13 @@ class Accumulator:
 
     def apply(self, local_step: int, gradient: Any) -> None:
         """Adds a gradient, unless it is too old."""
-        with self._attempts.lock:
-            if local_step < self._step:
-                return
-            self._add(gradient)
-            self._count += 1
-        self._attempts.changed()
+
+        def add() -> None:
+            if local_step >= self._step:
+                self._total = self._sum_with(gradient)
+                self._count += 1
+
+        self._attempts.change(add)
 
     def take(self, num_required: int, done: type_of_done, manager: CancellationManager) -> None:
         """Gives ``done`` what was gathered, once there are ``num_required`` gradients."""
@@ -82,6 +84,7 @@ class Accumulator:
             if self._count < num_required:
                 return NOT_YET
             result = self._result()
+            self._total = None
             self._count = 0
             self._step += 1
             return result
@@ -102,29 +105,23 @@ class Accumulator:
 class DenseAccumulator(Accumulator):
     """Sums tensors."""
 
-    _sum: Any = None
-
-    def _add(self, gradient: Any) -> None:
+    def _sum_with(self, gradient: Any) -> Any:
         found = TensorShape(list(np.shape(gradient)))
         if not self.shape.is_compatible_with(found):
             raise errors.invalid_argument(
                 f"Shape mismatch: expected {shape_text(self.shape)}, got {shape_text(found)}"
             )
         if not self._count:
-            self._sum = owned(gradient)
-            return
-        if np.shape(self._sum) != np.shape(gradient):
-            here = shape_text(TensorShape(list(np.shape(self._sum))))
+            return owned(gradient)
+        if np.shape(self._total) != np.shape(gradient):
+            here = shape_text(TensorShape(list(np.shape(self._total))))
             raise errors.invalid_argument(
                 f"Shape mismatch: expected {here}, got {shape_text(found)}"
             )
-        self._sum = self._sum + gradient
+        return self._total + gradient
 
     def _result(self) -> Any:
-        total, self._sum = self._sum, None
-        if not self.is_mean:
-            return total
-        return _divided(total, self._count)
+        return _divided(self._total, self._count) if self.is_mean else self._total
 
 
 def _divided(total: Any, count: Any) -> Any:
@@ -137,26 +134,26 @@ def _divided(total: Any, count: Any) -> Any:
 
 
 class SparseAccumulator(Accumulator):
-    """Sums rows; a mean counts for each row the gradients that have it."""
+    """Sums rows; a mean counts for each row the gradients that have it.
 
-    _rows: Any = None
-    _values: Any = None
-    _counts: Any = None
+    The total is the rows' numbers, their sums, and how many gradients have each.
+    """
 
-    def _add(self, gradient: Any) -> None:
+    def _sum_with(self, gradient: Any) -> Any:
         indices, values, shape = gradient
         self._check(indices, values, shape)
         if self._count:
-            indices = np.concatenate([self._rows, indices])
-            values = np.concatenate([self._values, values])
-            counts = np.concatenate([self._counts, np.ones(len(gradient[0]), np.int64)])
+            indices = np.concatenate([self._total[0], indices])
+            values = np.concatenate([self._total[1], values])
+            counts = np.concatenate([self._total[2], np.ones(len(gradient[0]), np.int64)])
         else:
             counts = np.ones(len(indices), np.int64)
-        self._rows, places = np.unique(indices, return_inverse=True)
-        self._values = np.zeros((len(self._rows), *values.shape[1:]), values.dtype)
-        self._counts = np.zeros(len(self._rows), np.int64)
-        np.add.at(self._values, places, values)
-        np.add.at(self._counts, places, counts)
+        rows, places = np.unique(indices, return_inverse=True)
+        sums = np.zeros((len(rows), *values.shape[1:]), values.dtype)
+        numbers = np.zeros(len(rows), np.int64)
+        np.add.at(sums, places, values)
+        np.add.at(numbers, places, counts)
+        return rows, sums, numbers
 
     def _check(self, indices: Any, values: Any, shape: Any) -> None:
         if np.ndim(indices) != 1:
@@ -191,15 +188,14 @@ class SparseAccumulator(Accumulator):
                             f"Shape mismatch: index of slice {place} exceeded limits of shape; "
                             f"index is {index} exceeded {wanted[0]}"
                         )
-        if self._count and values.shape[1:] != self._values.shape[1:]:
+        if self._count and values.shape[1:] != self._total[1].shape[1:]:
             raise errors.invalid_argument(
-                f"Shape mismatch: expected rows of shape {list(self._values.shape[1:])}, got "
+                f"Shape mismatch: expected rows of shape {list(self._total[1].shape[1:])}, got "
                 f"{list(values.shape[1:])}"
             )
 
     def _result(self) -> Any:
-        rows, values, counts = self._rows, self._values, self._counts
-        self._rows = self._values = self._counts = None
+        rows, values, counts = self._total
         if self.is_mean:
             values = _divided(values, counts.reshape((-1,) + (1,) * (values.ndim - 1)))
         known = self.shape.dim_values

@@ -26,7 +26,8 @@ class Attempt:
     """One that waits.
 
     Attributes:
-      serve: gives the answer, an exception, or NOT_YET; called under the lock.
+      serve: gives the answer, an exception, or NOT_YET; called under the lock.  It changes the
+        resource last, when nothing can interrupt it any more.
       done: hears the answer; called without the lock.
       manager: through which it may be cancelled.
       line: in which it stands, or None.
@@ -42,6 +43,10 @@ class Attempt:
     token: int = 0
 
 
+# Attempts that have ended, with their answers.
+type_of_ended = list[tuple[Attempt, Any]]
+
+
 class Attempts:
     """Those who wait for one resource; ``lock`` guards the resource as well."""
 
@@ -51,44 +56,72 @@ class Attempts:
 
     def add(self, attempt: Attempt) -> None:
         """Tries at once; if that is too early, waits."""
-        with self.lock:
-            self._waiting.append(attempt)
-            ended = self._try_all()
-            if attempt in self._waiting:
-                attempt.token = attempt.manager.get_cancellation_token()
-                if not attempt.manager.register_callback(
-                    attempt.token, lambda: self._cancel(attempt)
-                ):
-                    self._waiting.remove(attempt)
-                    ended.append((attempt, _cancelled(attempt)))
-                    ended += self._try_all()
-        _finish(ended)
+        self._settle(lambda ended: self._arrive(attempt, ended), attempt)
 
-    def changed(self) -> None:
-        """The resource has changed: everybody tries again. Call it without the lock."""
-        with self.lock:
-            ended = self._try_all()
-        _finish(ended)
+    def change(self, change: Callable[[], None]) -> None:
+        """Changes the resource under the lock, then everybody tries again.
 
-    def cancel_line(self, line: str) -> None:
-        """Cancels all who stand in one line."""
-        with self.lock:
-            ended = [(one, _cancelled(one)) for one in self._waiting if one.line == line]
-            self._waiting = [one for one in self._waiting if one.line != line]
-            ended += self._try_all()
-        _finish(ended)
+        Whatever ``change`` raises goes to the caller.
+        """
+
+        def changed(ended: type_of_ended) -> None:
+            change()
+            self._try_all(ended)
+
+        self._settle(changed)
+
+    def _settle(
+        self, action: Callable[[type_of_ended], None], of_ours: Attempt | None = None
+    ) -> None:
+        """Does something under the lock, and tells those their answers who got one by it.
+
+        They belong to other steps: whoever is interrupted on the way lets them try again, and tells
+        them all the same.  Only the attempt that the interrupted step itself made is given up.
+        """
+        ended: type_of_ended = []
+        try:
+            with self.lock:
+                action(ended)
+        except KeyboardInterrupt:
+            with self.lock:
+                if of_ours is not None:
+                    self._withdraw(of_ours, ended)
+                self._try_all(ended)
+            raise
+        finally:
+            try:
+                _tell(ended)
+            except KeyboardInterrupt:
+                _tell(ended)
+                raise
+
+    def _arrive(self, attempt: Attempt, ended: type_of_ended) -> None:
+        self._waiting.append(attempt)
+        self._try_all(ended)
+        if attempt not in self._waiting:
+            return
+        attempt.token = attempt.manager.get_cancellation_token()
+        if not attempt.manager.register_callback(attempt.token, lambda: self._cancel(attempt)):
+            self._withdraw(attempt, ended)
+            self._try_all(ended)
 
     def _cancel(self, attempt: Attempt) -> None:
-        with self.lock:
-            if attempt not in self._waiting:
-                return
-            self._waiting.remove(attempt)
-            ended = [(attempt, _cancelled(attempt)), *self._try_all()]
-        _finish(ended)
+        def cancel(ended: type_of_ended) -> None:
+            self._withdraw(attempt, ended)
+            self._try_all(ended)
 
-    def _try_all(self) -> list[tuple[Attempt, Any]]:
-        """Those who got an answer, with it."""
-        ended: list[tuple[Attempt, Any]] = []
+        self._settle(cancel, attempt)
+
+    def _withdraw(self, attempt: Attempt, ended: type_of_ended) -> None:
+        if attempt in self._waiting:
+            ended.append((attempt, errors.cancelled(f"{attempt.what} operation was cancelled")))
+            self._waiting.remove(attempt)
+
+    def _try_all(self, ended: type_of_ended) -> None:
+        """Those who get an answer join ``ended`` with it, before they leave the line.
+
+        So whoever is interrupted in between may have one answered twice, which does no harm.
+        """
         has_moved = True
         while has_moved:
             has_moved = False
@@ -104,18 +137,13 @@ class Attempts:
                     if attempt.line is not None:
                         blocked.add(attempt.line)
                 else:
-                    self._waiting.remove(attempt)
                     ended.append((attempt, answer))
+                    self._waiting.remove(attempt)
                     has_moved = True
-        return ended
 
 
-def _cancelled(attempt: Attempt) -> errors.CancelledError:
-    return errors.cancelled(f"{attempt.what} operation was cancelled")
-
-
-def _finish(ended: list[tuple[Attempt, Any]]) -> None:
-    """Tells the answers, outside every lock."""
+def _tell(ended: type_of_ended) -> None:
+    """Tells the answers, outside every lock; to hear one twice does no harm."""
     for attempt, answer in ended:
         if attempt.token:
             attempt.manager.try_deregister_callback(attempt.token)

@@ -79,26 +79,45 @@ class Barrier:
           CancelledError: the barrier is closed.
         """
         self._check(component, keys, values)
-        with self._attempts.lock:
+        kept = [owned(np.asarray(value, dtype=values.dtype)).copy() for value in values]
+
+        def insert() -> None:
             self._check_open(keys)
             index = _FIRST_INDEX + self._insertions
-            has_new_key = False
-            for key, value in zip(keys, values):
-                if key not in self._incomplete:
-                    self._incomplete[key] = (index, [None] * len(self.types))
-                    has_new_key = True
-                position, parts = self._incomplete[key]
+            num_new = 0
+            error = None
+            ready = []
+            # What becomes of the keys; None: they are whole.
+            changed: dict[bytes, tuple[int, list[Any]] | None] = {}
+            for key, value in zip(keys, kept):
+                found = changed[key] if key in changed else self._incomplete.get(key)
+                if found is None:
+                    found, num_new = (index, [None] * len(self.types)), 1
+                position, parts = found[0], list(found[1])
                 if parts[component] is not None:
-                    raise errors.invalid_argument(
+                    error = errors.invalid_argument(
                         f"Key {key.decode(errors='replace')} already has a value for component "
                         f"{component} in barrier {self.name}"
                     )
-                parts[component] = owned(np.asarray(value, dtype=values.dtype)).copy()
-                if all(part is not None for part in parts):
-                    del self._incomplete[key]
-                    heapq.heappush(self._ready, (position, next(self._order), key, parts))
-            self._insertions += has_new_key
-        self._attempts.changed()
+                    break
+                parts[component] = value
+                if any(part is None for part in parts):
+                    changed[key] = (position, parts)
+                else:
+                    changed[key] = None
+                    ready.append((position, next(self._order), key, parts))
+            for key, entry in changed.items():
+                if entry is None:
+                    self._incomplete.pop(key, None)
+                else:
+                    self._incomplete[key] = entry
+            for one in ready:
+                heapq.heappush(self._ready, one)
+            if error is not None:
+                raise error
+            self._insertions += num_new
+
+        self._attempts.change(insert)
 
     def _check(self, component: int, keys: list[bytes], values: Any) -> None:
         if not 0 <= component < len(self.types):
@@ -152,8 +171,15 @@ class Barrier:
                         f"(requested {0 if allow_small else count}, total size {len(self._ready)})"
                     )
             number = min(count, len(self._ready))
-            taken = (heapq.heappop(self._ready) for _ in range(number))
-            return [(index, key, parts) for index, _, key, parts in taken]
+            taken: list[Any] = []
+            try:
+                while len(taken) < number:
+                    taken.append(heapq.heappop(self._ready))
+                return [(index, key, parts) for index, _, key, parts in taken]
+            except KeyboardInterrupt:
+                for one in taken:
+                    heapq.heappush(self._ready, one)
+                raise
 
         self._attempts.add(Attempt(serve, done, manager, "take", "Dequeue"))
 
@@ -167,14 +193,16 @@ class Barrier:
         Raises:
           CancelledError: the barrier is closed, and this close would change nothing.
         """
-        with self._attempts.lock:
+
+        def close() -> None:
             if self._is_closed and not cancel_pending:
                 raise errors.cancelled(f"Barrier '{self.name}' is already closed.")
             self._is_closed = True
             if cancel_pending:
                 self._is_cancelled = True
                 self._incomplete.clear()
-        self._attempts.changed()
+
+        self._attempts.change(close)
 
 
 def _take_shape(c: InferenceContext) -> Any:

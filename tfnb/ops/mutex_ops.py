@@ -41,20 +41,23 @@ class Mutex:
         def serve() -> Any:
             if self._holder is not None:
                 return NOT_YET
-            self._holder = MutexLock(self)
+            lock = MutexLock(self)
             name = f"_{next(_lock_numbers)}_{self.name}"
-            ctx.step_container.create("", "MutexLock", name, self._holder)
-            return self._holder
+            # First it is sure to be let go.
+            ctx.step_container.create("", "MutexLock", name, lock)
+            self._holder = lock
+            return lock
 
         self._attempts.add(Attempt(serve, done, ctx.cancellation_manager, "lock", "Mutex lock"))
 
     def release(self, lock: MutexLock) -> None:
         """Lets the next one in, if ``lock`` is what holds the mutex."""
-        with self._attempts.lock:
-            if self._holder is not lock:
-                return
-            self._holder = None
-        self._attempts.changed()
+
+        def let_go() -> None:
+            if self._holder is lock:
+                self._holder = None
+
+        self._attempts.change(let_go)
 
 
 class MutexLock:

@@ -56,12 +56,13 @@ def own_resource(
 
 def as_reference(ctx: OpKernelContext, handle: ResourceHandle) -> RefCell:
     """The same as a handle of the first kind."""
-    cell: RefCell | None = ctx.kernel_state.get("cell")
-    if cell is None or ctx.kernel_state["cell_of"] is not handle:
+    of_handle, cell = ctx.kernel_state.get("cell", (None, None))
+    if cell is None or of_handle is not handle:
         cell = RefCell(handle.name, dtypes.string, TensorShape([2]))
         cell.assign(np.array([handle.container.encode(), handle.name.encode()], dtype=object))
-        ctx.kernel_state["cell"], ctx.kernel_state["cell_of"] = cell, handle
-    return cell
+        ctx.kernel_state["cell"] = (handle, cell)
+    found: RefCell = cell
+    return found
 
 
 def find_resource(ctx: OpKernelContext, handle: Any, type_name: str) -> Any:

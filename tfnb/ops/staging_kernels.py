@@ -94,8 +94,10 @@ class Row(StagingArea):
         def serve() -> Any:
             if not self._tuples:
                 return NOT_YET
-            found = self._tuples.popleft()
-            self._num_bytes -= _bytes(found)
+            found = self._tuples[0]
+            num_bytes = _bytes(found)
+            del self._tuples[0]
+            self._num_bytes -= num_bytes
             return found
 
         self._wait(serve, done, manager, "get", "Unstage")
@@ -116,10 +118,12 @@ class Row(StagingArea):
 
     def clear(self) -> None:
         """Throws everything away."""
-        with self.attempts.lock:
+
+        def clear() -> None:
             self._tuples.clear()
             self._num_bytes = 0
-        self.attempts.changed()
+
+        self.attempts.change(clear)
 
 
 class Map(StagingArea):
@@ -167,13 +171,15 @@ class Map(StagingArea):
                         f"The tensor for index '{index}' for key '{key}' was already initialized "
                         f"'{self.num_components}'."
                     )
-            if part is None:
-                part = self._parts[key] = [None] * self.num_components
+            part = [None] * self.num_components if part is None else list(part)
             for index, value in zip(indices, kept):
                 part[index] = value
+            if any(value is None for value in part):
+                self._parts[key] = part
+            else:
+                self._whole[key] = part
+                self._parts.pop(key, None)
             self._num_bytes += num_bytes
-            if all(value is not None for value in part):
-                self._whole[key] = self._parts.pop(key)
             return None
 
         self._wait(serve, done, manager, "put", "Stage")
@@ -193,12 +199,15 @@ class Map(StagingArea):
             if chosen is None or chosen not in self._whole:
                 return NOT_YET
             values = self._chosen(chosen, indices)
-            whole = self._whole[chosen]
+            num_bytes = _bytes(values)
+            rest = list(self._whole[chosen])
             for index in indices:
-                whole[index] = None
-            if all(value is None for value in whole):
+                rest[index] = None
+            if any(value is not None for value in rest):
+                self._whole[chosen] = rest
+            else:
                 del self._whole[chosen]
-            self._num_bytes -= _bytes(values)
+            self._num_bytes -= num_bytes
             return chosen, values
 
         self._wait(serve, done, manager, None, "Unstage")
@@ -224,11 +233,13 @@ class Map(StagingArea):
 
     def clear(self) -> None:
         """Throws everything away."""
-        with self.attempts.lock:
+
+        def clear() -> None:
             self._whole.clear()
             self._parts.clear()
             self._num_bytes = 0
-        self.attempts.changed()
+
+        self.attempts.change(clear)
 
     def _any_key(self) -> int | None:
         if not self._whole:
