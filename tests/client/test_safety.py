@@ -279,15 +279,14 @@ def test_a_saver_from_a_meta_graph_works_without_ceremony(
         variable = tf.get_variable("v", initializer=3.0)
         saver = tf.train.Saver(write_version=version, sharded=sharded)
         session.run(variable.initializer)
-        saver.save(session, path)
+        saved = saver.save(session, path)
     with tf.Graph().as_default(), tf.Session() as session:
         saver = tf.train.import_meta_graph(path + ".meta")
-        saver.restore(session, path)
+        saver.restore(session, saved)
         assert session.run("v:0") == 3.0
         for _ in range(2):
-            saver.save(session, str(tmp_path / "copy"))
-        session.run("v/Assign")
-        saver.restore(session, str(tmp_path / "copy"))
+            copy = saver.save(session, str(tmp_path / "copy"))
+        saver.restore(session, copy)
     with tf.Graph().as_default(), tf.Session() as session:
         tf.train.import_meta_graph(path + ".meta")
         with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
@@ -382,3 +381,93 @@ def test_every_op_that_touches_files_says_so() -> None:
     for name, op in op_registry.all_ops().items():
         names = {arg.name for arg in op.op_def.inputs} | set(op.op_def.attr_by_name)
         assert all(not one.source or one.source in names for one in op.effects), name
+
+
+def endless_loop() -> None:
+    """Counts as long as it is let."""
+    total = tf.while_loop(lambda i: i >= 0, lambda i: tf.bitwise.bitwise_and(i + 1, 1), [0])
+    tf.identity(total, name="endless")
+    tf.identity(tf.while_loop(lambda i: i < 5, lambda i: i + 1, [0]), name="short")
+
+
+def test_iterations_are_limited() -> None:
+    """The step ends with an error that names the limit; a short loop runs on."""
+    with load(endless_loop) as session:
+        tf.safety.limits(session.graph, max_iterations=100)
+        for _ in range(2):
+            with pytest.raises(
+                tf.errors.ResourceExhaustedError, match="more than 100 iterations and calls"
+            ):
+                session.run("endless:0")
+            assert session.run("short:0") == 5
+        tf.safety.limits(session.graph)
+        assert session.run("short:0") == 5
+
+
+def test_iterations_of_a_loop_made_of_calls_are_limited() -> None:
+    """While that stays an op runs a function per iteration."""
+
+    def build() -> None:
+        @Defun(tf.int32)
+        def condition(i: Any) -> Any:
+            return i >= 0
+
+        @Defun(tf.int32)
+        def body(i: Any) -> Any:
+            return tf.bitwise.bitwise_and(i + 1, 1)
+
+        tf.raw_ops.While(input=[tf.constant(0)], cond=condition, body=body, name="endless")
+
+    with load(build) as session:
+        tf.safety.limits(session.graph, max_iterations=100)
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="more than 100 iterations"):
+            session.run("endless:0")
+
+
+def test_wall_time_is_limited() -> None:
+    """A loop without end ends with DeadlineExceededError, in a session made before or after."""
+    with load(endless_loop) as session:
+        tf.safety.limits(session.graph, max_seconds=0.05)
+        for one in (session, tf.Session(graph=session.graph)):
+            with pytest.raises(tf.errors.DeadlineExceededError):
+                one.run("endless:0")
+            assert one.run("short:0") == 5
+
+
+def test_sizes_of_tensors_are_limited() -> None:
+    """Whether an op was asked for the size or finds it out."""
+
+    def build() -> None:
+        size = tf.placeholder(tf.int32, [], name="size")
+        tf.fill([size], 1.0, name="fill")
+        row = tf.placeholder(tf.float32, [None], name="row")
+        tf.multiply(row[:, None], row[None], name="table")
+
+    with load(build) as session:
+        tf.safety.limits(session.graph, max_tensor_bytes=4000)
+        assert session.run("fill:0", {"size:0": 1000}).size == 1000
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="OOM"):
+            session.run("fill:0", {"size:0": 1001})
+        assert session.run("table:0", {"row:0": np.ones(10)}).size == 100
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="allows 4,000"):
+            session.run("table:0", {"row:0": np.ones(100)})
+    with tf.Session(graph=tf.Graph()) as other, other.graph.as_default():
+        assert other.run(tf.fill([2000], 1.0)).size == 2000
+
+
+def test_nodes_of_a_file_are_limited() -> None:
+    """The graph is left as it was; own nodes are not counted."""
+    message = strangers(endless_loop)
+    with tf.Graph().as_default() as graph:
+        tf.safety.limits(max_nodes=10)
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="allows 10"):
+            tf.import_graph_def(message)
+        assert graph.version == 0
+        for _ in range(11):
+            tf.constant(1)
+
+
+def test_a_limit_is_positive() -> None:
+    """Zero would allow nothing."""
+    with pytest.raises(ValueError, match="`max_nodes` must be positive, not 0"):
+        tf.safety.limits(max_nodes=0)

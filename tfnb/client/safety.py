@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from tfnb.core.effects import PROCESS, Grant, resolved_path
+from tfnb.core.effects import PROCESS, Grant, StepLimits, resolved_path
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.graph import Graph
 from tfnb.framework.loaded_nodes import NodeEffect, effects_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.effects import EffectsPolicy
 
-EXPORTS = {"safety": ["allow", "effects", "Allowance", "NodeEffect"]}
+EXPORTS = {"safety": ["allow", "effects", "limits", "Allowance", "NodeEffect"]}
 
 type_of_effect = Literal["read", "write", "file", "python", "network"]
 
@@ -107,3 +107,40 @@ def effects(graph: Graph | None = None) -> list[NodeEffect]:
         where it stands in the graph, whether the node came from a file.
     """
     return effects_of(get_default_graph() if graph is None else graph)
+
+
+def limits(
+    graph: Graph | None = None,
+    *,
+    max_nodes: int | None = None,
+    max_iterations: int | None = None,
+    max_seconds: float | None = None,
+    max_tensor_bytes: int | None = None,
+) -> None:
+    """Limits what a graph's steps may use, in all its sessions; replaces the limits before.
+
+    Args:
+        graph: The graph; the default graph if None.
+        max_nodes: How many nodes one file may bring, with those in its functions; set it before
+            importing.
+        max_iterations: How many iterations of loops and calls of functions a step may take. More
+            is a ResourceExhaustedError.
+        max_seconds: How long a step may take. More is a DeadlineExceededError.
+        max_tensor_bytes: How large a tensor may be. More is a ResourceExhaustedError, where
+            possible before it is made.
+
+    Raises:
+        ValueError: A limit is not positive.
+    """
+    numbers = {
+        "max_nodes": max_nodes,
+        "max_iterations": max_iterations,
+        "max_seconds": max_seconds,
+        "max_tensor_bytes": max_tensor_bytes,
+    }
+    for name, number in numbers.items():
+        if number is not None and not number > 0:
+            raise ValueError(f"`{name}` must be positive, not {number}.")
+    policy = (get_default_graph() if graph is None else graph)._effects_policy
+    policy.max_nodes = max_nodes
+    policy.set_step_limits(StepLimits(max_iterations, max_seconds, max_tensor_bytes))

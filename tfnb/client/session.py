@@ -129,6 +129,7 @@ class BaseSession:
             session_factory.SessionOptions(self._target, self._config)
         )
         self._session.effects_policy = graph._effects_policy
+        graph._effects_policy.apply_to(self._session)
         self._closed = False
         _live_sessions.add(self)
 

@@ -52,6 +52,7 @@ from tfnb.common_runtime.run_state import CallFrame, RunState
 from tfnb.common_runtime.session import Session
 from tfnb.common_runtime.session_state import SessionState
 from tfnb.common_runtime.session_views import partitioned_view, placed_view
+from tfnb.common_runtime.step_limits import LimitObserver
 from tfnb.common_runtime.step_stats_collector import RunRecorder, add_allocations
 from tfnb.common_runtime.thread_pool import InterOpThreadPools
 from tfnb.common_runtime.waiting import explain_steps
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
     from tfnb.common_runtime.session_factory import SessionOptions
     from tfnb.common_runtime.thread_pool import ThreadPool
+    from tfnb.core.effects import StepLimits
     from tfnb.core.standstill import Standstill
     from tfnb.graph.cost_model import CostModel
     from tfnb.graph.graph import Graph, Node
@@ -108,6 +110,7 @@ class DirectSession(Session):
         self.step_events = StepEvents.for_session()
         self.session_state = SessionState()
         self.fed_texts = FedTexts()
+        self._limit_observer: LimitObserver | None = None
         self._functions = FunctionLibraryRuntime(self)
         self._callables = Callables(self)
         self._partial_runs = PartialRuns(self)
@@ -478,6 +481,16 @@ class DirectSession(Session):
     def default_pool(self) -> ThreadPool | None:
         """The threads that steps run on which choose none; None: the calling thread."""
         return self._default_pool
+
+    def set_step_limits(self, limits: StepLimits) -> None:
+        """Holds steps to limits from now on."""
+        with self._lock:
+            if self._limit_observer is not None:
+                self.step_events.remove(self._limit_observer)
+                self._limit_observer = None
+            if limits:
+                self._limit_observer = LimitObserver(self, limits)
+                self.step_events.add(self._limit_observer)
 
     # -- devices, life
     # -------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
-from tfnb.core.effects import PROCESS, EffectsPolicy
+from tfnb.core.effects import PROCESS, EffectsPolicy, StepLimits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +44,14 @@ class Session(ABC):
         self, feeds: Mapping[str, Any], fetches: Sequence[str], targets: Sequence[str]
     ) -> list[Any]:
         """Runs one step without options."""
+
+    def set_step_limits(self, limits: StepLimits) -> None:
+        """Holds steps to limits from now on.
+
+        Raises:
+          UnimplementedError: this kind of session cannot.
+        """
+        raise errors.unimplemented("Limits of steps are not supported for this session.")
 
     @abstractmethod
     def list_devices(self) -> list[DeviceAttributes]:

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
+from weakref import WeakSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,13 +73,45 @@ class Grant:
     under: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class StepLimits:
+    """What one step of a graph may use; None: no limit but the machine's.
+
+    Attributes:
+      max_iterations: iterations of loops and calls of functions, together.
+      max_seconds: of wall time.
+      max_tensor_bytes: of any one tensor.
+    """
+
+    max_iterations: int | None = None
+    max_seconds: float | None = None
+    max_tensor_bytes: int | None = None
+
+    def __bool__(self) -> bool:
+        return self != StepLimits()
+
+
+class LimitedSession(Protocol):
+    """A session that holds its steps to limits."""
+
+    def set_step_limits(self, limits: StepLimits) -> None:
+        """Holds steps to these limits from now on."""
+
+
 class EffectsPolicy:
-    """What loaded nodes may do; thread safe."""
+    """What loaded nodes may do, and how much; thread safe.
+
+    Attributes:
+      max_nodes: how many nodes a file may bring, with those in its functions; None: any number.
+    """
 
     def __init__(self, parent: EffectsPolicy | None = None) -> None:
         self._parent = parent
         self._lock = threading.Lock()
         self._grants: tuple[Grant, ...] = ()  # replaced as a whole, guarded by self._lock
+        self._sessions: WeakSet[LimitedSession] = WeakSet()  # guarded by self._lock
+        self.max_nodes: int | None = None
+        self.step_limits = StepLimits()  # guarded by self._lock
 
     def add(self, grants: tuple[Grant, ...]) -> None:
         """Allows more."""
@@ -89,6 +122,22 @@ class EffectsPolicy:
         """Takes back; what is not there is no error."""
         with self._lock:
             self._grants = tuple(one for one in self._grants if one not in grants)
+
+    def apply_to(self, session: LimitedSession) -> None:
+        """Holds a session to the limits, now and when they change."""
+        with self._lock:
+            self._sessions.add(session)
+            limits = self.step_limits
+        if limits:
+            session.set_step_limits(limits)
+
+    def set_step_limits(self, limits: StepLimits) -> None:
+        """Holds all sessions of the graph to these limits."""
+        with self._lock:
+            self.step_limits = limits
+            sessions = list(self._sessions)
+        for session in sessions:
+            session.set_step_limits(limits)
 
     def grants(self) -> tuple[Grant, ...]:
         """What is allowed, here and above."""

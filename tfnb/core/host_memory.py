@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
 _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 # Smaller tensors are not worth the question.
 _SMALL = 1 << 20
+
+
+class _OfThread(threading.local):
+    limit: int | None = None
+
+
+_of_thread = _OfThread()
+
+
+def limit_thread(limit: int | None) -> int | None:
+    """Sets how many bytes a tensor of this thread may have; returns what was set before."""
+    before, _of_thread.limit = _of_thread.limit, limit
+    return before
 
 
 class TensorTooLargeError(MemoryError):
@@ -71,5 +85,7 @@ def check_fits(xp: Any, shape: Sequence[int], dtype: np.dtype[Any]) -> None:
     if xp is not np:
         return
     num_bytes = math.prod(shape) * dtype.itemsize
+    if _of_thread.limit is not None and num_bytes > _of_thread.limit:
+        raise TensorTooLargeError(tuple(shape), dtype, _of_thread.limit)
     if num_bytes > _SMALL and num_bytes > memory_limit():
         raise TensorTooLargeError(tuple(shape), dtype, memory_limit())

@@ -60,6 +60,7 @@ def import_graph_def(
       ValueError: ``graph_def`` is no valid graph, or names something that is not there; the graph
         is left as it was.
       NotFoundError: ops are not registered; all of them are named.
+      ResourceExhaustedError: there are more nodes than ``tfnb.safety.limits`` allows.
     """
     return _import(
         graph_def,
@@ -100,11 +101,24 @@ def _import(
         raise ValueError(error.message) from None
     graph = get_default_graph()
     graph._check_not_finalized()
+    if is_loaded:
+        _check_number_of_nodes(own, graph._effects_policy.max_nodes)
     with name_scope(name, "import", replacements.values()) as scope:
         mapped = _input_map_of(replacements, name)
     with graph._lock, _without_collector(len(own.node)):
         importer = _Importer(graph, own, scope[:-1], mapped)
         return importer.run(wanted, validate_colocation, is_loaded)
+
+
+def _check_number_of_nodes(graph_def: graph_pb2.GraphDef, limit: int | None) -> None:
+    if limit is None:
+        return
+    in_functions = sum(len(function.node_def) for function in graph_def.library.function)
+    if len(graph_def.node) + in_functions > limit:
+        raise errors.resource_exhausted(
+            f"The GraphDef has {len(graph_def.node):,} nodes, and {in_functions:,} in functions; "
+            f"tfnb.safety.limits(max_nodes=...) allows {limit:,}."
+        )
 
 
 class _Importer:

@@ -26,7 +26,7 @@ TABLE: dict[str, dict[str, str]] = {
         ),
     },
     "tfnb.client.safety": {
-        "safety": "allow effects Allowance NodeEffect",
+        "safety": "allow effects limits Allowance NodeEffect",
     },
     "tfnb.client.summary_writer": {
         "summary": "FileWriter FileWriterCache initialize all_v2_summary_ops",

@@ -1,0 +1,125 @@
+"""Limits on what one step may use, for graphs that somebody else wrote.
+
+An observer of the session, which is there only while limits are set, so that other sessions pay
+nothing. It counts iterations and calls, sets a deadline, and looks at the size of tensors: before
+they are made where the size is asked for (Fill, Tile, Range), of others as soon as they are there.
+What exceeds a limit ends the step between two nodes; the session can be used on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.common_runtime.deadlines import DEADLINES
+from tfnb.common_runtime.kernel_errors import check_outputs
+from tfnb.core import errors, host_memory
+from tfnb.core.step_events import StepObserver
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.common_runtime.deadlines import Deadline
+    from tfnb.common_runtime.direct_session import DirectSession
+    from tfnb.common_runtime.immutable_executor_state import NodeItem
+    from tfnb.common_runtime.run_state import RunState
+    from tfnb.core.effects import StepLimits
+
+
+class LimitObserver(StepObserver):
+    """Holds the steps of one session to its limits.
+
+    State: ``_steps`` has, by the id of a step or of a call in it, what is known of the step; only the
+    thread that drives the step touches its entries.
+    """
+
+    def __init__(self, session: DirectSession, limits: StepLimits) -> None:
+        self._session = session
+        self._limits = limits
+        self._steps: dict[int, _Step] = {}
+
+    def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
+        """Sets the deadline and the limit of sizes."""
+        limits = self._limits
+        run_state = next(
+            (one for one in self._session.active_steps() if one.step_id == step_id), None
+        )
+        if run_state is None:
+            return
+        step = self._steps[step_id] = _Step(run_state)
+        if limits.max_seconds is not None:
+            step.deadline = DEADLINES.set(run_state, max(1, round(limits.max_seconds * 1000)))
+        if limits.max_tensor_bytes is not None:
+            step.limit_before = host_memory.limit_thread(limits.max_tensor_bytes)
+            if run_state.record_outputs is None:
+                run_state.record_outputs = self._check_sizes
+
+    def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
+        """Forgets the step."""
+        step = self._steps.pop(step_id, None)
+        if step is None:
+            return
+        if step.deadline is not None:
+            DEADLINES.call_off(step.deadline)
+        if self._limits.max_tensor_bytes is not None:
+            host_memory.limit_thread(step.limit_before)
+
+    def call_started(
+        self,
+        call_id: int,
+        signature_id: int,
+        step_id: int,
+        partition: int,
+        node_id: int,
+        t_ns: int,
+    ) -> None:
+        """Counts a call as an iteration: a loop may be made of calls."""
+        step = self._steps.get(step_id)
+        if step is not None:
+            self._steps[call_id] = step
+            self._count(step)
+
+    def call_done(self, call_id: int, t_ns: int) -> None:
+        """Forgets the call."""
+        self._steps.pop(call_id, None)
+
+    def iteration_started(
+        self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """Counts an iteration."""
+        step = self._steps.get(step_id)
+        if step is not None and iteration:
+            self._count(step)
+
+    def _count(self, step: _Step) -> None:
+        step.num_iterations += 1
+        wanted = self._limits.max_iterations
+        if wanted is not None and step.num_iterations > wanted:
+            step.run_state.end(
+                errors.resource_exhausted(
+                    f"The step took more than {wanted:,} iterations and calls of functions, the "
+                    "limit that tfnb.safety.limits(max_iterations=...) set for its graph."
+                )
+            )
+
+    def _check_sizes(self, partition: int, item: NodeItem, outputs: Sequence[Any]) -> None:
+        check_outputs(partition, item, outputs)
+        wanted = self._limits.max_tensor_bytes
+        for value in outputs:
+            num_bytes = getattr(value, "nbytes", 0)
+            if wanted is not None and num_bytes > wanted:
+                raise errors.resource_exhausted(
+                    f"OOM when allocating a tensor: it has {num_bytes:,} bytes, "
+                    f"tfnb.safety.limits(max_tensor_bytes=...) allows {wanted:,}."
+                )
+
+
+class _Step:
+    """One step in flight."""
+
+    __slots__ = ("deadline", "limit_before", "num_iterations", "run_state")
+
+    def __init__(self, run_state: RunState) -> None:
+        self.run_state = run_state
+        self.deadline: Deadline | None = None
+        self.limit_before: int | None = None
+        self.num_iterations = 0
