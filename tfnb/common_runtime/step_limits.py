@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class LimitObserver(StepObserver):
     """Holds the steps of one session to its limits.
 
-    State: ``_steps`` has, by the id of a step or of a call in it, what is known of the step; only the
-    thread that drives the step touches its entries.
+    State: ``_steps`` has, by the id of a step or of a call in it, what is known of the step; only
+    the thread that drives the step touches its entries.
     """
 
     def __init__(self, session: DirectSession, limits: StepLimits) -> None:
