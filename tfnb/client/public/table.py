@@ -34,6 +34,33 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.client.sysconfig": {
         "sysconfig": "get_build_info CXX11_ABI_FLAG CXX_VERSION MONOLITHIC_BUILD",
     },
+    "tfnb.client.training.hooks": {
+        "train": (
+            "FeedFnHook FinalOpsHook GlobalStepWaiterHook LoggingTensorHook "
+            "NanLossDuringTrainingError NanTensorHook SecondOrStepTimer StopAtStepHook"
+        ),
+    },
+    "tfnb.client.training.monitored_session": {
+        "train": (
+            "ChiefSessionCreator MonitoredSession MonitoredTrainingSession SessionCreator "
+            "SingularMonitoredSession WorkerSessionCreator"
+        ),
+    },
+    "tfnb.client.training.saving_hooks": {
+        "train": (
+            "CheckpointSaverHook CheckpointSaverListener ProfilerHook StepCounterHook "
+            "SummarySaverHook"
+        ),
+    },
+    "tfnb.client.training.scaffold": {
+        "train": "Scaffold",
+    },
+    "tfnb.client.training.session_manager": {
+        "train": "SessionManager",
+    },
+    "tfnb.client.training.session_run_hook": {
+        "train": "SessionRunHook SessionRunArgs SessionRunContext SessionRunValues",
+    },
     "tfnb.framework.collections": {
         "tf": "GraphKeys",
     },

@@ -1,6 +1,35 @@
 # The names of tf.train; written by scripts/generate_public_names.py.
 # ruff: noqa
 from tfnb.client.record_io import summary_iterator as summary_iterator
+from tfnb.client.training.hooks import FeedFnHook as FeedFnHook
+from tfnb.client.training.hooks import FinalOpsHook as FinalOpsHook
+from tfnb.client.training.hooks import GlobalStepWaiterHook as GlobalStepWaiterHook
+from tfnb.client.training.hooks import LoggingTensorHook as LoggingTensorHook
+from tfnb.client.training.hooks import NanLossDuringTrainingError as NanLossDuringTrainingError
+from tfnb.client.training.hooks import NanTensorHook as NanTensorHook
+from tfnb.client.training.hooks import SecondOrStepTimer as SecondOrStepTimer
+from tfnb.client.training.hooks import StopAtStepHook as StopAtStepHook
+from tfnb.client.training.monitored_session import (
+    MonitoredTrainingSession as MonitoredTrainingSession,
+)
+from tfnb.client.training.monitored_session import (
+    SingularMonitoredSession as SingularMonitoredSession,
+)
+from tfnb.client.training.monitored_session import ChiefSessionCreator as ChiefSessionCreator
+from tfnb.client.training.monitored_session import MonitoredSession as MonitoredSession
+from tfnb.client.training.monitored_session import SessionCreator as SessionCreator
+from tfnb.client.training.monitored_session import WorkerSessionCreator as WorkerSessionCreator
+from tfnb.client.training.saving_hooks import CheckpointSaverHook as CheckpointSaverHook
+from tfnb.client.training.saving_hooks import CheckpointSaverListener as CheckpointSaverListener
+from tfnb.client.training.saving_hooks import ProfilerHook as ProfilerHook
+from tfnb.client.training.saving_hooks import StepCounterHook as StepCounterHook
+from tfnb.client.training.saving_hooks import SummarySaverHook as SummarySaverHook
+from tfnb.client.training.scaffold import Scaffold as Scaffold
+from tfnb.client.training.session_manager import SessionManager as SessionManager
+from tfnb.client.training.session_run_hook import SessionRunArgs as SessionRunArgs
+from tfnb.client.training.session_run_hook import SessionRunContext as SessionRunContext
+from tfnb.client.training.session_run_hook import SessionRunHook as SessionRunHook
+from tfnb.client.training.session_run_hook import SessionRunValues as SessionRunValues
 from tfnb.ops.training.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
 from tfnb.ops.training.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
 from tfnb.ops.training.adagrad import AdagradOptimizer as AdagradOptimizer
@@ -94,6 +123,9 @@ __all__ = [
     "AdagradOptimizer",
     "AdamOptimizer",
     "BytesList",
+    "CheckpointSaverHook",
+    "CheckpointSaverListener",
+    "ChiefSessionCreator",
     "ClusterDef",
     "Coordinator",
     "Example",
@@ -102,15 +134,24 @@ __all__ = [
     "FeatureList",
     "FeatureLists",
     "Features",
+    "FeedFnHook",
+    "FinalOpsHook",
     "FloatList",
     "FtrlOptimizer",
+    "GlobalStepWaiterHook",
     "GradientDescentOptimizer",
     "Int64List",
     "JobDef",
+    "LoggingTensorHook",
     "LooperThread",
     "MomentumOptimizer",
+    "MonitoredSession",
+    "MonitoredTrainingSession",
+    "NanLossDuringTrainingError",
+    "NanTensorHook",
     "NewCheckpointReader",
     "Optimizer",
+    "ProfilerHook",
     "ProximalAdagradOptimizer",
     "ProximalGradientDescentOptimizer",
     "QueueRunner",
@@ -118,10 +159,23 @@ __all__ = [
     "RMSPropOptimizer",
     "Saver",
     "SaverDef",
+    "Scaffold",
+    "SecondOrStepTimer",
     "SequenceExample",
     "ServerDef",
+    "SessionCreator",
+    "SessionManager",
+    "SessionRunArgs",
+    "SessionRunContext",
+    "SessionRunHook",
+    "SessionRunValues",
+    "SingularMonitoredSession",
+    "StepCounterHook",
+    "StopAtStepHook",
+    "SummarySaverHook",
     "SyncReplicasOptimizer",
     "TensorInfo",
+    "WorkerSessionCreator",
     "add_queue_runner",
     "assert_global_step",
     "batch",

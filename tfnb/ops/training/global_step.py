@@ -8,7 +8,9 @@ from tfnb.core import dtypes
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.tensor import Tensor
+from tfnb.ops.cond import cond
 from tfnb.ops.init_ops import zeros_initializer
+from tfnb.ops.state_ops import is_variable_initialized
 from tfnb.ops.variable_scope import get_variable
 from tfnb.ops.variables import Variable, VariableAggregation
 
@@ -94,3 +96,27 @@ def assert_global_step(global_step_tensor: Any) -> None:
     shape = global_step_tensor.get_shape()
     if shape.ndims != 0 and shape.is_fully_defined():
         raise TypeError(f'Existing "global_step" is not scalar: {shape}')
+
+
+_READ_KEY = "global_step_read_op_cache"
+
+
+def get_or_create_global_step_read(graph: Graph | None = None) -> Any:
+    """A tensor with the global step at the beginning of a run, or None if there is no such step.
+
+    It is a copy, which later assignments of the same run do not change.
+    """
+    graph = graph or get_default_graph()
+    found = graph.get_collection(_READ_KEY)
+    if found:
+        return found[0]
+    step = get_global_step(graph)
+    if step is None:
+        return None
+    with graph.as_default(), graph.name_scope(None), graph.name_scope(f"{step.op.name}/"):
+        value = step
+        if isinstance(step, Variable):
+            value = cond(is_variable_initialized(step), step.read_value, lambda: step.initial_value)
+        copy = value + 0
+        graph.add_to_collection(_READ_KEY, copy)
+    return copy

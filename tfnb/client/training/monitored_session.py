@@ -1,0 +1,705 @@
+"""``tf.train.MonitoredSession``: a session with hooks, threads that stop with it, and recovery.
+
+Sessions wrap each other, the innermost first:
+
+  Session               runs
+  _HookedSession        calls the hooks around each run
+  _CoordinatedSession   stops the threads of queue runners at the end, raises what they failed with
+  _RecoverableSession   makes all of that anew when a run was lost (AbortedError, UnavailableError)
+
+``should_stop`` is true when any of them says so. ``run_step_fn`` gives a function both the
+innermost session and the outermost ``run``.
+"""
+
+from __future__ import annotations
+
+import abc
+import inspect
+import logging
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+
+from tfnb.client.training.saving_hooks import (
+    CheckpointSaverHook,
+    StepCounterHook,
+    SummarySaverHook,
+)
+from tfnb.client.training.scaffold import Scaffold
+from tfnb.client.training.session_manager import SessionManager
+from tfnb.client.training.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+from tfnb.core import errors
+from tfnb.framework.collections import GraphKeys
+from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.scopes import get_collection
+from tfnb.ops.training.coordinator import Coordinator
+from tfnb.ops.training.queue_runner import start_queue_runners
+from tfnb.proto.config_pb2 import RunMetadata, RunOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tfnb.client.session import Session
+    from tfnb.framework.graph import Graph
+
+EXPORTS = {
+    "train": [
+        "ChiefSessionCreator", "MonitoredSession", "MonitoredTrainingSession", "SessionCreator",
+        "SingularMonitoredSession", "WorkerSessionCreator",
+    ]
+}  # fmt: skip
+
+_log = logging.getLogger("tensorflow")
+
+# Errors that mean a session is lost while another may work.
+_PREEMPTION_ERRORS = (errors.AbortedError, errors.UnavailableError)
+USE_DEFAULT: Any = object()
+
+
+class SessionCreator(abc.ABC):
+    """Makes sessions."""
+
+    @abc.abstractmethod
+    def create_session(self) -> Any:
+        """A new session, ready to be run."""
+
+
+class _ScaffoldSessionCreator(SessionCreator):
+    """Makes sessions with a scaffold."""
+
+    def __init__(self, scaffold: Scaffold | None, master: str, config: Any) -> None:
+        self._scaffold = scaffold or Scaffold()
+        self._master = master
+        self._config = config
+        self._manager: SessionManager | None = None
+
+    def _session_manager(self) -> SessionManager:
+        """The manager, once the scaffold's ops are there."""
+        self._scaffold.finalize()
+        if self._manager is None:
+            self._manager = SessionManager(
+                local_init_op=self._scaffold.local_init_op,
+                local_init_feed_dict=self._scaffold.local_init_feed_dict,
+                ready_op=self._scaffold.ready_op,
+                ready_for_local_init_op=self._scaffold.ready_for_local_init_op,
+                graph=get_default_graph(),
+            )
+        return self._manager
+
+
+class ChiefSessionCreator(_ScaffoldSessionCreator):
+    """Makes sessions that restore or initialize the variables.
+
+    Args:
+        scaffold: With which ops.
+        master: The engine to connect to.
+        config: A ``ConfigProto``.
+        checkpoint_dir: Where the newest checkpoint is.
+        checkpoint_filename_with_path: The checkpoint itself.
+    """
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: str | None = None,
+    ) -> None:
+        super().__init__(scaffold, master, config)
+        self._checkpoint_dir = checkpoint_dir
+        self._checkpoint_path = checkpoint_filename_with_path
+
+    def create_session(self) -> Session:
+        """A session with the variables of the checkpoint, or new ones."""
+        manager = self._session_manager()
+        return manager.prepare_session(
+            self._master,
+            saver=self._scaffold.saver,
+            checkpoint_dir=self._checkpoint_dir,
+            checkpoint_filename_with_path=self._checkpoint_path,
+            config=self._config,
+            init_op=self._scaffold.init_op,
+            init_feed_dict=self._scaffold.init_feed_dict,
+            init_fn=self._scaffold.init_fn,
+        )
+
+
+class WorkerSessionCreator(_ScaffoldSessionCreator):
+    """Makes sessions that wait until the chief has initialized the variables.
+
+    Args:
+        scaffold: With which ops.
+        master: The engine to connect to.
+        config: A ``ConfigProto``.
+        max_wait_secs: How long to wait.
+    """
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        max_wait_secs: float = 30 * 60,
+    ) -> None:
+        super().__init__(scaffold, master, config)
+        self._max_wait_secs = max_wait_secs
+
+    def create_session(self) -> Session:
+        """A session of an initialized model."""
+        manager = self._session_manager()
+        return manager.wait_for_session(
+            self._master, config=self._config, max_wait_secs=self._max_wait_secs
+        )
+
+
+def MonitoredTrainingSession(
+    master: str = "",
+    is_chief: bool = True,
+    checkpoint_dir: str | None = None,
+    scaffold: Scaffold | None = None,
+    hooks: Sequence[SessionRunHook] | None = None,
+    chief_only_hooks: Sequence[SessionRunHook] | None = None,
+    save_checkpoint_secs: Any = USE_DEFAULT,
+    save_summaries_steps: Any = USE_DEFAULT,
+    save_summaries_secs: Any = USE_DEFAULT,
+    config: Any = None,
+    stop_grace_period_secs: float = 120,
+    log_step_count_steps: int | None = 100,
+    max_wait_secs: float = 7200,
+    save_checkpoint_steps: Any = USE_DEFAULT,
+    summary_dir: str | None = None,
+    save_graph_def: bool = True,
+) -> MonitoredSession:
+    """A session for training: restores, initializes, saves, writes summaries, recovers.
+
+    Args:
+        master: The engine to connect to; empty for this process.
+        is_chief: Whether this one initializes and saves; others wait for it.
+        checkpoint_dir: Where checkpoints are; none are saved if None.
+        scaffold: With which ops.
+        hooks: More hooks.
+        chief_only_hooks: More hooks for the chief.
+        save_checkpoint_secs: Seconds between two checkpoints; 600 if nothing is given.
+        save_summaries_steps: Steps between two summaries; 100 if nothing is given.
+        save_summaries_secs: Seconds between two summaries.
+        config: A ``ConfigProto``.
+        stop_grace_period_secs: How long threads may go on after the end.
+        log_step_count_steps: Steps between two counts of steps per second; None for none.
+        max_wait_secs: How long a worker waits for the chief.
+        save_checkpoint_steps: Steps between two checkpoints.
+        summary_dir: Where summaries are; ``checkpoint_dir`` if None.
+        save_graph_def: Whether to write the graph beside the checkpoints.
+    """
+    summaries = _chosen(save_summaries_steps, save_summaries_secs, (100, None))
+    checkpoints = _chosen(save_checkpoint_steps, save_checkpoint_secs, (None, 600))
+    scaffold = scaffold or Scaffold()
+    if not is_chief:
+        return MonitoredSession(
+            WorkerSessionCreator(scaffold, master, config, max_wait_secs),
+            list(hooks or ()),
+            stop_grace_period_secs,
+        )
+    every_hook: list[SessionRunHook] = list(chief_only_hooks or ())
+    creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
+    summary_dir = summary_dir or checkpoint_dir
+    if summary_dir and log_step_count_steps and log_step_count_steps > 0:
+        every_hook.append(StepCounterHook(log_step_count_steps, output_dir=summary_dir))
+    if summary_dir and _is_asked(summaries):
+        every_hook.append(SummarySaverHook(*summaries, output_dir=summary_dir, scaffold=scaffold))
+    if checkpoint_dir and _is_asked(checkpoints):
+        every_hook.append(
+            CheckpointSaverHook(
+                checkpoint_dir,
+                save_steps=checkpoints[0],
+                save_secs=checkpoints[1],
+                scaffold=scaffold,
+                save_graph_def=save_graph_def,
+            )
+        )
+    every_hook.extend(hooks or ())
+    return MonitoredSession(creator, every_hook, stop_grace_period_secs)
+
+
+def _chosen(steps: Any, secs: Any, default: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Steps and seconds, with what is not given left out."""
+    if steps is USE_DEFAULT and secs is USE_DEFAULT:
+        return default
+    return (None if steps is USE_DEFAULT else steps, None if secs is USE_DEFAULT else secs)
+
+
+def _is_asked(intervals: tuple[Any, Any]) -> bool:
+    return any(interval and interval > 0 for interval in intervals)
+
+
+class _StepContext:
+    """What a step function has: the session, and runs that hooks see."""
+
+    def __init__(self, session: Any, run_with_hooks_fn: Callable[..., Any]) -> None:
+        self._session = session
+        self._run_with_hooks_fn = run_with_hooks_fn
+
+    @property
+    def session(self) -> Any:
+        """The ``tf.Session``; a run of it is not seen by hooks."""
+        return self._session
+
+    def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
+        """Run as the monitored session does."""
+        return self._run_with_hooks_fn(*args, **kwargs)
+
+    def request_stop(self) -> NoReturn:
+        """End the step function and the training.
+
+        Raises:
+            StopIteration: Always.
+        """
+        raise StopIteration("step_fn has requested the iterations to stop.")
+
+
+class _MonitoredSession:
+    """What both kinds of monitored sessions share.
+
+    Args:
+        session_creator: Makes the sessions.
+        hooks: Are called.
+        should_recover: Whether a lost session is replaced.
+        stop_grace_period_secs: How long threads may go on after the end.
+    """
+
+    StepContext: ClassVar = _StepContext
+
+    def __init__(
+        self,
+        session_creator: SessionCreator | None,
+        hooks: Sequence[SessionRunHook] | None,
+        should_recover: bool,
+        stop_grace_period_secs: float = 120,
+    ) -> None:
+        self._graph_was_finalized = get_default_graph().finalized
+        self._hooks = list(hooks or ())
+        for hook in self._hooks:
+            hook.begin()
+        self._creator = _CoordinatedSessionCreator(
+            session_creator or ChiefSessionCreator(), self._hooks, stop_grace_period_secs
+        )
+        self._sess: _WrappedSession | None = (
+            _RecoverableSession(self._creator) if should_recover else self._creator.create_session()
+        )
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph; None after ``close``."""
+        found: Graph | None = None if self._tf_sess() is None else self._tf_sess().graph
+        return found
+
+    def _open_session(self) -> _WrappedSession:
+        if self._sess is None:
+            raise RuntimeError("Session is already closed.")
+        return self._sess
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any:
+        """Run one step with the hooks; as ``Session.run``.
+
+        Raises:
+            RuntimeError: The session is closed or was asked to stop, or two feed the same.
+        """
+        return self._open_session().run(
+            fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata
+        )
+
+    def run_step_fn(self, step_fn: Callable[[_StepContext], Any]) -> Any:
+        """Call a function that runs the session as often as it likes.
+
+        Args:
+            step_fn: ``step_fn(step_context)``; gives the result.
+
+        Raises:
+            StopIteration: The function asked to stop.
+            ValueError: The function takes other arguments.
+        """
+        names = tuple(inspect.signature(step_fn).parameters)
+        if names not in (("step_context",), ("self", "step_context")):
+            raise ValueError(
+                "`step_fn` may either have one `step_context` argument, or `self` and "
+                "`step_context` arguments if it's an instance method. Got "
+                f"{names} instead."
+            )
+        return self._open_session().run_step_fn(step_fn, self._tf_sess(), None)
+
+    def should_stop(self) -> bool:
+        """Whether the training is at its end."""
+        return self._sess is None or self._sess.should_stop()
+
+    def close(self) -> None:
+        """Call the hooks' ``end``, stop the threads, close the session.
+
+        Raises:
+            RuntimeError: That happened before.
+        """
+        self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: object) -> bool:
+        # The end of the input is the end of the training.
+        if kind in (errors.OutOfRangeError, StopIteration):
+            kind = None
+        self._close(kind)
+        return kind is None
+
+    def _close(self, kind: Any = None) -> None:
+        try:
+            if kind is None:
+                for hook in self._hooks:
+                    hook.end(self._tf_sess())
+        finally:
+            try:
+                self._open_session().close()
+            finally:
+                self._sess = None
+                self._creator.tf_sess = None
+                self._creator.coord = None
+                if not self._graph_was_finalized:
+                    get_default_graph()._unsafe_unfinalize()
+
+    def _is_closed(self) -> bool:
+        return self._tf_sess() is None
+
+    def _tf_sess(self) -> Any:
+        return self._creator.tf_sess
+
+
+class MonitoredSession(_MonitoredSession):
+    """A session with hooks that recovers from lost runs.
+
+    Args:
+        session_creator: Makes the sessions; a ``ChiefSessionCreator`` if None.
+        hooks: Are called.
+        stop_grace_period_secs: How long threads may go on after the end.
+    """
+
+    def __init__(
+        self,
+        session_creator: SessionCreator | None = None,
+        hooks: Sequence[SessionRunHook] | None = None,
+        stop_grace_period_secs: float = 120,
+    ) -> None:
+        super().__init__(session_creator, hooks, True, stop_grace_period_secs)
+
+
+class SingularMonitoredSession(_MonitoredSession):
+    """A session with hooks that does not recover, so that its ``tf.Session`` may be used.
+
+    Args:
+        hooks: Are called.
+        scaffold: With which ops.
+        master: The engine to connect to.
+        config: A ``ConfigProto``.
+        checkpoint_dir: Where the newest checkpoint is.
+        stop_grace_period_secs: How long threads may go on after the end.
+        checkpoint_filename_with_path: The checkpoint itself.
+    """
+
+    def __init__(
+        self,
+        hooks: Sequence[SessionRunHook] | None = None,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: str | None = None,
+        stop_grace_period_secs: float = 120,
+        checkpoint_filename_with_path: str | None = None,
+    ) -> None:
+        creator = ChiefSessionCreator(
+            scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path
+        )
+        super().__init__(creator, hooks, False, stop_grace_period_secs)
+
+    def raw_session(self) -> Any:
+        """The ``tf.Session``; None after ``close``."""
+        return self._tf_sess()
+
+
+class _CoordinatedSessionCreator(SessionCreator):
+    """Makes coordinated sessions with hooks.
+
+    ``tf_sess`` and ``coord`` are those of the session made last.
+    """
+
+    def __init__(
+        self,
+        session_creator: SessionCreator,
+        hooks: list[SessionRunHook],
+        stop_grace_period_secs: float,
+    ) -> None:
+        self._session_creator = session_creator
+        self._hooks = hooks
+        self._stop_grace_period_secs = stop_grace_period_secs
+        self.tf_sess: Any = None
+        self.coord: Coordinator | None = None
+
+    def create_session(self) -> _CoordinatedSession:
+        """A session, with its queue runners started."""
+        self.tf_sess = self._session_creator.create_session()
+        self.coord = Coordinator(clean_stop_exception_types=())
+        made = _CoordinatedSession(
+            _HookedSession(self.tf_sess, self._hooks), self.coord, self._stop_grace_period_secs
+        )
+        try:
+            if get_collection(GraphKeys.QUEUE_RUNNERS):
+                start_queue_runners(sess=self.tf_sess, coord=self.coord)
+            for hook in self._hooks:
+                hook.after_create_session(self.tf_sess, self.coord)
+        except BaseException:
+            made.close_quietly()
+            raise
+        return made
+
+
+class _WrappedSession:
+    """A session around another."""
+
+    def __init__(self, sess: Any) -> None:
+        self._sess = sess
+        self._wrapped_is_stoppable = isinstance(sess, _WrappedSession)
+
+    @property
+    def graph(self) -> Any:
+        """The graph."""
+        return self._sess.graph
+
+    @property
+    def sess_str(self) -> Any:
+        """The engine that the session is connected to."""
+        return self._sess.sess_str
+
+    def should_stop(self) -> bool:
+        """Whether this session or one inside is at its end."""
+        if self._check_stop():
+            return True
+        if self._sess is None:
+            return True
+        return bool(self._wrapped_is_stoppable and self._sess.should_stop())
+
+    def _check_stop(self) -> bool:
+        """Whether this session itself is at its end."""
+        return False
+
+    def close(self) -> None:
+        """Close the session inside."""
+        if self._sess is None:
+            return
+        sess, self._sess = self._sess, None
+        try:
+            sess.close()
+        except _PREEMPTION_ERRORS as error:
+            _log.error("A lost session could not be closed: %s", error)
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the session inside."""
+        return self._sess.run(*args, **kwargs)
+
+    def run_step_fn(self, step_fn: Any, raw_session: Any, run_with_hooks: Any) -> Any:
+        """Call a step function."""
+        return step_fn(_StepContext(raw_session, run_with_hooks or self.run))
+
+
+class _RecoverableSession(_WrappedSession):
+    """A session that is made anew when it is lost."""
+
+    def __init__(self, creator: _CoordinatedSessionCreator) -> None:
+        self._creator = creator
+        super().__init__(self._create_session())
+
+    def _create_session(self) -> _CoordinatedSession:
+        while True:
+            try:
+                return self._creator.create_session()
+            except _PREEMPTION_ERRORS as error:
+                _log.info("A session was lost while it was made; another is made: %s", error)
+
+    def _current(self) -> Any:
+        if self._sess is None:
+            self._sess = self._create_session()
+        return self._sess
+
+    def _lost(self, error: errors.OpError) -> None:
+        _log.info("A session was lost; another is made: %s", error)
+        # What its threads failed with is the loss, or follows from it.
+        sess, self._sess = self._sess, None
+        if sess is not None:
+            sess.close_quietly()
+
+    def _check_stop(self) -> bool:
+        if self._sess is None:
+            return True
+        try:
+            return bool(self._sess._check_stop())
+        except _PREEMPTION_ERRORS as error:
+            self._lost(error)
+            self._sess = self._create_session()
+            return False
+        except Exception:  # a thread failed: `run` or `close` raises it
+            return True
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Run; again in a new session if this one is lost."""
+        while True:
+            try:
+                return self._current().run(*args, **kwargs)
+            except _PREEMPTION_ERRORS as error:
+                self._lost(error)
+
+    def run_step_fn(self, step_fn: Any, raw_session: Any, run_with_hooks: Any) -> Any:
+        """Call a step function; again with a new session if this one is lost."""
+        while True:
+            try:
+                sess = self._current()
+                return sess.run_step_fn(step_fn, self._creator.tf_sess, sess.run)
+            except _PREEMPTION_ERRORS as error:
+                self._lost(error)
+
+
+class _CoordinatedSession(_WrappedSession):
+    """A session whose threads end with it, and whose failures are its own."""
+
+    def __init__(self, sess: Any, coord: Coordinator, stop_grace_period_secs: float = 120) -> None:
+        super().__init__(sess)
+        self._coord = coord
+        self._stop_grace_period_secs = stop_grace_period_secs
+
+    def _check_stop(self) -> bool:
+        self._coord.raise_requested_exception()
+        return self._coord.should_stop()
+
+    def close(self) -> None:
+        """Stop the threads, close the session.
+
+        Raises:
+            Exception: What a thread failed with.
+        """
+        self._coord.request_stop()
+        try:
+            self._coord.join(
+                stop_grace_period_secs=self._stop_grace_period_secs, ignore_live_threads=True
+            )
+        finally:
+            try:
+                super().close()
+            except Exception as error:
+                _log.warning("The session could not be closed: %s", error)
+
+    def close_quietly(self) -> None:
+        """Close a session whose failures are known."""
+        try:
+            self.close()
+        except Exception as error:
+            _log.info("While a session was closed: %s", error)
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Run; if that fails because a thread has failed, the thread's error says why."""
+        try:
+            return self._sess.run(*args, **kwargs)
+        except _PREEMPTION_ERRORS:
+            raise
+        except Exception as error:
+            try:
+                self._coord.raise_requested_exception()
+            except _PREEMPTION_ERRORS:
+                raise
+            except Exception:
+                raise error from None
+            raise
+
+
+class _HookedSession(_WrappedSession):
+    """A session that calls hooks around each run."""
+
+    def __init__(self, sess: Any, hooks: list[SessionRunHook]) -> None:
+        super().__init__(sess)
+        self._hooks = hooks
+        self._should_stop = False
+
+    def _check_stop(self) -> bool:
+        return self._should_stop
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any:
+        """Run with what the hooks ask for; give what the caller asked for.
+
+        Raises:
+            RuntimeError: A hook asked to stop, or two feed the same.
+        """
+        if self.should_stop():
+            raise RuntimeError("Run called even after should_stop requested.")
+        context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._sess)
+        options = options or RunOptions()
+        every_fetch = {"caller": fetches}
+        feed_dict = self._before_run(context, every_fetch, feed_dict, options)
+        run_metadata = run_metadata or RunMetadata()
+        results = super().run(
+            every_fetch, feed_dict=feed_dict, options=options, run_metadata=run_metadata
+        )
+        for hook in self._hooks:
+            values = SessionRunValues(results.get(hook), options, run_metadata)
+            hook.after_run(context, values)
+        self._should_stop = self._should_stop or context.stop_requested
+        return results["caller"]
+
+    def _before_run(
+        self, context: SessionRunContext, fetches: Any, user_feeds: Any, options: RunOptions
+    ) -> Any:
+        """Ask the hooks; gives what is to be fed."""
+        feeds: dict[Any, Any] = {}
+        for hook in self._hooks:
+            request = hook.before_run(context)
+            if request is None:
+                continue
+            if request.fetches is not None:
+                fetches[hook] = request.fetches
+            if request.feed_dict:
+                _refuse_common(feeds, request.feed_dict, "Same tensor is fed by two hooks.")
+                feeds.update(request.feed_dict)
+            if request.options:
+                _merge_run_options(options, request.options)
+        if not feeds:
+            return user_feeds
+        if user_feeds:
+            _refuse_common(user_feeds, feeds, "Same tensor is fed by a SessionRunHook and user.")
+            feeds.update(user_feeds)
+        return feeds
+
+
+def _refuse_common(feeds: Any, others: Any, message: str) -> None:
+    common = set(feeds) & set(others)
+    if common:
+        raise RuntimeError(f"{message} Conflict(s): {list(common)}")
+
+
+def _merge_run_options(options: RunOptions, incoming: RunOptions) -> None:
+    """Add what a hook asks for: of each option the larger."""
+    options.trace_level = max(options.trace_level, incoming.trace_level)
+    for name in ("timeout_in_ms", "inter_op_thread_pool", "output_partition_graphs"):
+        setattr(options, name, max(getattr(options, name), getattr(incoming, name)))
+    watched = incoming.debug_options.debug_tensor_watch_opts
+    options.debug_options.debug_tensor_watch_opts.extend(watched)
+    if incoming.debug_options.reset_disk_byte_usage:
+        options.debug_options.reset_disk_byte_usage = True
+    if incoming.report_tensor_allocations_upon_oom:
+        options.report_tensor_allocations_upon_oom = True
