@@ -19,7 +19,6 @@ from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.sparse_tensor import SparseTensor
-from tfnb.framework.tensor import Tensor
 from tfnb.ops import array_ops, complex_ops, data_flow_ops, sequence_ops
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.cwise_binary_ops import (
@@ -489,11 +488,13 @@ def _all_axes(x: Any, axis: Any) -> Any:
     """The axes to reduce; with None, all there are."""
     if axis is not None:
         return axis
-    if isinstance(x, (Tensor, SparseTensor)):
-        rank = x.shape.rank if isinstance(x, Tensor) else x.dense_shape.shape.num_elements()
-        # With rank 0 as with an unknown one, Range and Rank do the right thing.
-        if rank:
-            return convert_to_tensor(np.arange(rank, dtype=np.int32), name="Const")
+    if isinstance(x, SparseTensor):
+        rank = x.dense_shape.shape.num_elements()
+    else:  # tensors and variables know their rank
+        rank = getattr(getattr(x, "shape", None), "rank", None)
+    # With rank 0 as with an unknown one, Range and Rank do the right thing.
+    if rank:
+        return convert_to_tensor(np.arange(rank, dtype=np.int32), name="Const")
     return sequence_ops.range_(0, array_ops.rank(x))
 
 

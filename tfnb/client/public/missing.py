@@ -34,6 +34,15 @@ _REPLACED = {
     "tf.merge_summary": "use tf.summary.merge",
     "tf.merge_all_summaries": "use tf.summary.merge_all",
     "tf.train.SummaryWriter": "use tf.summary.FileWriter",
+    "tf.saved_model.save": "use tf.saved_model.simple_save or tf.saved_model.Builder",
+    "tf.saved_model.load_v2": "use tf.saved_model.load(session, tags, folder)",
+    "tf.saved_model.SaveOptions": "tf.saved_model.Builder takes its options one by one",
+    "tf.saved_model.Asset": "pass a constant with the path in assets_collection",
+    "tf.saved_model.experimental": f"{_GRAPHS_ONLY}: use tf.saved_model.Builder",
+    "tf.train.Checkpoint": "use tf.train.Saver, which reads checkpoints of objects, too",
+    "tf.train.CheckpointManager": "tf.train.Saver keeps the last max_to_keep checkpoints",
+    "tf.train.CheckpointOptions": "use the arguments of tf.train.Saver",
+    "tf.train.VocabInfo": "write rows of embeddings with tf.train.load_variable and variable.load",
     "tf.optimizers": "use tf.train, for example tf.train.AdamOptimizer",
 }
 _NO_CPP = "no C++ is compiled against tfnb: write the op in Python, with tf.py_func or register_op"

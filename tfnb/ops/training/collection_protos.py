@@ -215,7 +215,6 @@ def _placed(value: Any, scope: str) -> Any:
     if isinstance(value, str):
         return prepend_name_scope(value, scope)
     if isinstance(value, bytes) and scope:
-        return prepend_name_scope(value.decode("utf-8", "surrogateescape"), scope).encode(
-            "utf-8", "surrogateescape"
-        )
+        # As in TensorFlow, bytes inside a scope come back as text.
+        return prepend_name_scope(value.decode("utf-8", "surrogateescape"), scope)
     return value

@@ -1,0 +1,1 @@
+"""SavedModels: a folder with graphs, variables, assets and signatures."""
