@@ -42,6 +42,7 @@ from tfnb.client.public import queue as queue
 from tfnb.client.public import random as random
 from tfnb.client.public import resource_loader as resource_loader
 from tfnb.client.public import safety as safety
+from tfnb.client.public import saved_model as saved_model
 from tfnb.client.public import sets as sets
 from tfnb.client.public import signal as signal
 from tfnb.client.public import sparse as sparse
@@ -1043,6 +1044,7 @@ __all__ = [
     "rsqrt",
     "safety",
     "saturate_cast",
+    "saved_model",
     "scalar_mul",
     "scan",
     "scatter_add",

@@ -311,6 +311,9 @@ TABLE: dict[str, dict[str, str]] = {
         "spectral": "fft fft2d fft3d ifft ifft2d ifft3d irfft irfft2d irfft3d rfft rfft2d rfft3d",
         "tf": "fft fft2d fft3d ifft ifft2d ifft3d",
     },
+    "tfnb.ops.freezing": {
+        "graph_util": "convert_variables_to_constants",
+    },
     "tfnb.ops.functional_control_flow": {
         "python.ops.functional_ops": "For Gradient If While partitioned_call symbolic_gradient",
     },
@@ -584,6 +587,52 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.sampled_losses": {
         "nn": "nce_loss sampled_softmax_loss",
+    },
+    "tfnb.ops.saved_model.builder": {
+        "saved_model": "Builder:SavedModelBuilder simple_save",
+        "saved_model.builder": "SavedModelBuilder",
+    },
+    "tfnb.ops.saved_model.constants": {
+        "saved_model": (
+            "ASSETS_DIRECTORY ASSETS_KEY DEBUG_DIRECTORY DEBUG_INFO_FILENAME_PB LEGACY_INIT_OP_KEY "
+            "MAIN_OP_KEY SAVED_MODEL_FILENAME_PB SAVED_MODEL_FILENAME_PBTXT "
+            "SAVED_MODEL_SCHEMA_VERSION VARIABLES_DIRECTORY VARIABLES_FILENAME CLASSIFY_INPUTS "
+            "CLASSIFY_METHOD_NAME CLASSIFY_OUTPUT_CLASSES CLASSIFY_OUTPUT_SCORES "
+            "DEFAULT_SERVING_SIGNATURE_DEF_KEY PREDICT_INPUTS PREDICT_METHOD_NAME PREDICT_OUTPUTS "
+            "REGRESS_INPUTS REGRESS_METHOD_NAME REGRESS_OUTPUTS GPU SERVING TPU TRAINING"
+        ),
+        "saved_model.constants": (
+            "ASSETS_DIRECTORY ASSETS_KEY DEBUG_DIRECTORY DEBUG_INFO_FILENAME_PB LEGACY_INIT_OP_KEY "
+            "MAIN_OP_KEY SAVED_MODEL_FILENAME_PB SAVED_MODEL_FILENAME_PBTXT "
+            "SAVED_MODEL_SCHEMA_VERSION VARIABLES_DIRECTORY VARIABLES_FILENAME"
+        ),
+        "saved_model.signature_constants": (
+            "CLASSIFY_INPUTS CLASSIFY_METHOD_NAME CLASSIFY_OUTPUT_CLASSES CLASSIFY_OUTPUT_SCORES "
+            "DEFAULT_SERVING_SIGNATURE_DEF_KEY PREDICT_INPUTS PREDICT_METHOD_NAME PREDICT_OUTPUTS "
+            "REGRESS_INPUTS REGRESS_METHOD_NAME REGRESS_OUTPUTS"
+        ),
+        "saved_model.tag_constants": "GPU SERVING TPU TRAINING",
+    },
+    "tfnb.ops.saved_model.loader": {
+        "saved_model": "contains_saved_model load maybe_saved_model_directory",
+        "saved_model.loader": "load maybe_saved_model_directory",
+        "saved_model.signature_def_utils": "MethodNameUpdater",
+    },
+    "tfnb.ops.saved_model.main_op": {
+        "saved_model": "main_op_with_restore",
+        "saved_model.main_op": "main_op main_op_with_restore",
+    },
+    "tfnb.ops.saved_model.signature_defs": {
+        "saved_model": (
+            "build_tensor_info get_tensor_from_tensor_info build_signature_def "
+            "classification_signature_def is_valid_signature predict_signature_def "
+            "regression_signature_def"
+        ),
+        "saved_model.signature_def_utils": (
+            "build_signature_def classification_signature_def is_valid_signature "
+            "predict_signature_def regression_signature_def"
+        ),
+        "saved_model.utils": "build_tensor_info get_tensor_from_tensor_info",
     },
     "tfnb.ops.script_ops": {
         "tf": "py_func numpy_function",
