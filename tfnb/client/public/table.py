@@ -338,6 +338,15 @@ TABLE: dict[str, dict[str, str]] = {
         "raw_ops": "",
         "tf": "identity identity_n stop_gradient bitcast",
     },
+    "tfnb.ops.image_color_ops": {
+        "image": "hsv_to_rgb rgb_to_hsv",
+    },
+    "tfnb.ops.image_resize_ops": {
+        "image": (
+            "resize_area:resize_area_op resize_bicubic:resize_bicubic_op "
+            "resize_bilinear:resize_bilinear_op resize_nearest_neighbor:resize_nearest_neighbor_op"
+        ),
+    },
     "tfnb.ops.init_ops": {
         "initializers": (
             "constant:constant_initializer glorot_normal:glorot_normal_initializer "
@@ -1047,6 +1056,20 @@ OPS: dict[str, str] = {
     "tfnb.ops.histogram_ops": "Bincount Bucketize DenseBincount HistogramFixedWidth",
     "tfnb.ops.identity_ops": (
         "Bitcast DeepCopy Identity IdentityN PreventGradient Snapshot StopGradient"
+    ),
+    "tfnb.ops.image_box_ops": (
+        "CombinedNonMaxSuppression DrawBoundingBoxes DrawBoundingBoxesV2 NonMaxSuppression "
+        "NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5"
+    ),
+    "tfnb.ops.image_color_ops": "AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV",
+    "tfnb.ops.image_crop_ops": "CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage",
+    "tfnb.ops.image_patch_ops": (
+        "Dilation2D Dilation2DBackpropFilter Dilation2DBackpropInput ExtractImagePatches "
+        "ExtractVolumePatches"
+    ),
+    "tfnb.ops.image_resize_ops": (
+        "ResizeArea ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad "
+        "ResizeNearestNeighbor ResizeNearestNeighborGrad"
     ),
     "tfnb.ops.io_ops": (
         "MatchingFiles MergeV2Checkpoints ReadFile RestoreV2 SaveV2 ShardedFilename "

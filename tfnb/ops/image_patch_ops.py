@@ -1,0 +1,310 @@
+"""Windows over images: patches as channels, and dilation (the maximum of pixel plus filter).
+
+Corresponds to TensorFlow's ``extract_image_patches_op.cc``, ``extract_volume_patches_op.cc`` and
+``dilation_ops.cc``.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
+from tfnb.core.op_registry import register_op
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops import array_ops
+from tfnb.ops.reduction_ops import reduce_prod
+from tfnb.ops.segment_ops import unsorted_segment_sum
+from tfnb.ops.sequence_ops import range_
+from tfnb.ops.windows import Window, output_dim, pad_spatial, window
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.core.shape_inference import InferenceContext
+
+_PADDING = "padding: {'SAME', 'VALID'}"
+
+
+# ------------------------------------------------------------------------------------------ patches
+
+
+def _patches_shape(c: InferenceContext) -> TensorShape:
+    ksizes, strides = c.attr("ksizes"), c.attr("strides")
+    rank = 4 if "rates" in c.attrs else 5
+    rates = c.attr("rates") if "rates" in c.attrs else [1] * rank
+    dims = c.with_rank(0, rank).dim_values
+    for name, values in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
+        if len(values) != rank:
+            raise ValueError(f"{name} attribute must contain {rank} values, but got: {len(values)}")
+    if dims is None:
+        return TensorShape([None] * rank)
+    sizes = [
+        output_dim(dims[a], ksizes[a], strides[a], rates[a], c.attr("padding"))
+        for a in range(1, rank - 1)
+    ]
+    depth = dims[-1]
+    for size in ksizes[1:-1]:
+        depth = None if depth is None else depth * size
+    return TensorShape([dims[0], *sizes, depth])
+
+
+def _windows(
+    shape: Sequence[int],
+    ksizes: Sequence[int],
+    strides: Sequence[int],
+    rates: Sequence[int],
+    padding: str,
+) -> list[Window]:
+    rank = len(ksizes)
+    if len(shape) != rank:
+        raise errors.invalid_argument(f"input must be {rank}-dimensional")
+    for name, values in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
+        if len(values) != rank:
+            raise errors.invalid_argument(
+                f"{name} must contain {rank} values, but got: {len(values)}"
+            )
+        if values[0] != 1 or values[-1] != 1:
+            raise errors.unimplemented(
+                f"Only support {name} across space: its first and last value must be 1"
+            )
+    axes = range(1, rank - 1)
+    return [window(shape[a], ksizes[a], strides[a], rates[a], padding) for a in axes]
+
+
+def _patches(xp: Any, x: Any, windows: list[Window]) -> Any:
+    shape = (x.shape[0], *(w.output for w in windows))
+    count = 1
+    for w in windows:
+        count *= w.filter
+    check_fits(xp, (*shape, count * x.shape[-1]), x.dtype)
+    padded = pad_spatial(xp, x, windows, 1, 0)
+    if 0 in shape:
+        return xp.zeros((*shape, count * x.shape[-1]), x.dtype)
+    parts = [
+        padded[(slice(None), *(w.slice_at(i) for w, i in zip(windows, place, strict=True)))]
+        for place in product(*(range(w.filter) for w in windows))
+    ]
+    return xp.concatenate(parts, axis=-1)
+
+
+@register_op(
+    "ExtractImagePatches",
+    "images: T -> patches: T",
+    "ksizes: list(int) >= 4",
+    "strides: list(int) >= 4",
+    "rates: list(int) >= 4",
+    "T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, "
+    "complex64, complex128, bool}",
+    _PADDING,
+    shape=_patches_shape,
+)
+def extract_image_patches_op(
+    xp: Any,
+    images: Any,
+    *,
+    ksizes: list[int],
+    strides: list[int],
+    rates: list[int],
+    padding: str,
+) -> Any:
+    """Every window of the images, laid out along the channels."""
+    return _patches(xp, images, _windows(images.shape, ksizes, strides, rates, padding))
+
+
+@register_op(
+    "ExtractVolumePatches",
+    "input: T -> patches: T",
+    "ksizes: list(int) >= 5",
+    "strides: list(int) >= 5",
+    "T: realnumbertype",
+    _PADDING,
+    shape=_patches_shape,
+)
+def extract_volume_patches(
+    xp: Any, volumes: Any, *, ksizes: list[int], strides: list[int], padding: str
+) -> Any:
+    """Every window of volumes, laid out along the channels."""
+    return _patches(xp, volumes, _windows(volumes.shape, ksizes, strides, [1] * 5, padding))
+
+
+def _spread_back(op: Any, grad: Any, extract: Any) -> Any:
+    """Adds each patch's gradient to the pixels it was made of."""
+    image = op.inputs[0]
+    shape = array_ops.shape(image, out_type=dtypes.int64)
+    space, channels = shape[1:-1], shape[-1:]
+    pixels = reduce_prod(space)
+    one = array_ops.constant([1], dtypes.int64)
+    # A picture of the pixels' own numbers says where each value of a patch comes from; 0: padding.
+    numbers = array_ops.reshape(range_(pixels) + 1, array_ops.concat([one, space, one], 0))
+    sources = array_ops.reshape(extract(numbers), [-1])
+    rows = array_ops.reshape(grad, array_ops.concat([shape[:1], -one, channels], 0))
+    by_place = array_ops.transpose(rows, [1, 0, 2])
+    total = unsorted_segment_sum(by_place, sources, pixels + 1)[1:]
+    result = array_ops.reshape(array_ops.transpose(total, [1, 0, 2]), shape)
+    result.set_shape(image.shape)
+    return result
+
+
+@extract_image_patches_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    attrs = {name: op.get_attr(name) for name in ("ksizes", "strides", "rates", "padding")}
+    return _spread_back(op, grad, lambda x: extract_image_patches_op(x, **attrs))
+
+
+@extract_volume_patches.gradient
+def _(op: Any, grad: Any) -> Any:
+    attrs = {name: op.get_attr(name) for name in ("ksizes", "strides", "padding")}
+    return _spread_back(op, grad, lambda x: extract_volume_patches(x, **attrs))
+
+
+# ----------------------------------------------------------------------------------------- dilation
+
+_DILATION_ATTRS = (
+    "T: realnumbertype",
+    "strides: list(int) >= 4",
+    "rates: list(int) >= 4",
+    _PADDING,
+)
+
+
+def _dilation_shape(c: InferenceContext) -> TensorShape:
+    x, kernel = c.with_rank(0, 4).dim_values, c.with_rank(1, 3).dim_values
+    strides, rates = c.attr("strides"), c.attr("rates")
+    for name, values in (("stride", strides), ("rates", rates)):
+        if len(values) != 4:
+            raise ValueError(
+                f"Dilation2D requires the {name} attribute to contain 4 values, but got: "
+                f"{len(values)}"
+            )
+    if x is None or kernel is None:
+        return TensorShape([None] * 4)
+    sides = [
+        output_dim(x[a], kernel[a - 1], strides[a], rates[a], c.attr("padding")) for a in (1, 2)
+    ]
+    depth = x[3]
+    if depth is not None and kernel[2] is not None and depth != kernel[2]:
+        raise ValueError(f"Dimensions must be equal, but are {depth} and {kernel[2]}")
+    return TensorShape([x[0], *sides, depth if depth is not None else kernel[2]])
+
+
+def _dilation_windows(
+    x: Any, kernel: Any, strides: Sequence[int], rates: Sequence[int], padding: str
+) -> list[Window]:
+    if x.ndim != 4:
+        raise errors.invalid_argument("input must be 4-dimensional")
+    if kernel.ndim != 3:
+        raise errors.invalid_argument("filter must be 3-dimensional")
+    if x.shape[3] != kernel.shape[2]:
+        raise errors.invalid_argument("input and filter must have the same depth")
+    for name, values in (("strides", strides), ("rates", rates)):
+        if len(values) != 4:
+            raise errors.invalid_argument(f"{name} must contain 4 values")
+        if values[0] != 1 or values[3] != 1:
+            raise errors.unimplemented(
+                "Stride and rate are only supported across spatial dimensions."
+            )
+    ksizes = (1, *kernel.shape[:2], 1)
+    return [window(x.shape[a], ksizes[a], strides[a], rates[a], padding) for a in (1, 2)]
+
+
+def _candidates(xp: Any, x: Any, kernel: Any, windows: list[Window]) -> Any:
+    """Pixel plus filter for every place of the window, the lowest number outside the image."""
+    lowest = -np.inf if x.dtype.kind not in "iu" else np.iinfo(x.dtype).min
+    is_outside = pad_spatial(xp, xp.zeros(x.shape, bool), windows, 1, True)
+    padded = pad_spatial(xp, x, windows, 1, 0)
+    for i, j in product(range(windows[0].filter), range(windows[1].filter)):
+        place = (slice(None), windows[0].slice_at(i), windows[1].slice_at(j))
+        yield i, j, xp.where(is_outside[place], x.dtype.type(lowest), padded[place] + kernel[i, j])
+
+
+def _best(xp: Any, x: Any, kernel: Any, windows: list[Window]) -> tuple[Any, Any, Any]:
+    """The largest candidate of each window, and its place in the window (the first one)."""
+    best = row = column = None
+    for i, j, candidate in _candidates(xp, x, kernel, windows):
+        if best is None:
+            best = candidate
+            row, column = xp.zeros(best.shape, np.int64), xp.zeros(best.shape, np.int64)
+            continue
+        is_larger = candidate > best
+        best = xp.where(is_larger, candidate, best)
+        row, column = xp.where(is_larger, i, row), xp.where(is_larger, j, column)
+    return best, row, column
+
+
+@register_op(
+    "Dilation2D", "input: T, filter: T -> output: T", *_DILATION_ATTRS, shape=_dilation_shape
+)
+def dilation2d_op(
+    xp: Any, x: Any, kernel: Any, *, strides: list[int], rates: list[int], padding: str
+) -> Any:
+    """The largest sum of pixel and filter in every window, per channel."""
+    windows = _dilation_windows(x, kernel, strides, rates, padding)
+    return _best(xp, x, kernel, windows)[0]
+
+
+@register_op(
+    "Dilation2DBackpropInput",
+    "input: T, filter: T, out_backprop: T -> in_backprop: T",
+    *_DILATION_ATTRS,
+    shape=lambda c: c.inputs[0],
+    devices=("CPU",),
+)
+def dilation2d_backprop_input(
+    xp: Any, x: Any, kernel: Any, grad: Any, *, strides: list[int], rates: list[int], padding: str
+) -> Any:
+    """The gradient goes to the pixel that was the largest."""
+    windows = _dilation_windows(x, kernel, strides, rates, padding)
+    row, column = _winners(x, kernel, grad, windows)
+    total = np.zeros(x.shape, x.dtype)
+    batch, height, width, depth = (
+        np.arange(size).reshape([-1 if axis == a else 1 for a in range(4)])
+        for axis, size in enumerate(grad.shape)
+    )
+    y = height * windows[0].stride + row * windows[0].dilation - windows[0].pad_before
+    z = width * windows[1].stride + column * windows[1].dilation - windows[1].pad_before
+    np.add.at(total, np.broadcast_arrays(batch, y, z, depth), grad)
+    return total
+
+
+@register_op(
+    "Dilation2DBackpropFilter",
+    "input: T, filter: T, out_backprop: T -> filter_backprop: T",
+    *_DILATION_ATTRS,
+    shape=lambda c: c.inputs[1],
+    devices=("CPU",),
+)
+def dilation2d_backprop_filter(
+    xp: Any, x: Any, kernel: Any, grad: Any, *, strides: list[int], rates: list[int], padding: str
+) -> Any:
+    """The gradient goes to the place of the filter that made the largest sum."""
+    windows = _dilation_windows(x, kernel, strides, rates, padding)
+    row, column = _winners(x, kernel, grad, windows)
+    total = np.zeros(kernel.shape, kernel.dtype)
+    depth = np.broadcast_to(np.arange(grad.shape[3]), grad.shape)
+    np.add.at(total, (row, column, depth), grad)
+    return total
+
+
+def _winners(x: Any, kernel: Any, grad: Any, windows: list[Window]) -> tuple[Any, Any]:
+    expected = (x.shape[0], windows[0].output, windows[1].output, x.shape[3])
+    if grad.shape != expected:
+        raise errors.invalid_argument(
+            f"out_backprop has shape {list(grad.shape)}, where {list(expected)} is the output's"
+        )
+    _, row, column = _best(np, x, kernel, windows)
+    # Before the image's first pixel the window begins at one that is inside.
+    return row, column
+
+
+@dilation2d_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    attrs = {name: op.get_attr(name) for name in ("strides", "rates", "padding")}
+    x, kernel = op.inputs
+    return (
+        dilation2d_backprop_input(x, kernel, grad, **attrs),
+        dilation2d_backprop_filter(x, kernel, grad, **attrs),
+    )

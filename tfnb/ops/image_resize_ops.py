@@ -1,0 +1,402 @@
+"""Resizing images: bilinear, bicubic, nearest neighbour, by area; and crops resized alike.
+
+All but the nearest neighbour are a weighted sum along rows and one along columns. Where a pixel of
+the result looks in the image is computed in float32, as TensorFlow does (``image_resizer_state.h``,
+``resize_*_op.cc``).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.host_memory import check_fits
+from tfnb.core.op_registry import register_op
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops import array_ops
+from tfnb.ops.broadcasting import shape_text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tfnb.core.shape_inference import InferenceContext
+
+EXPORTS = {
+    "image": [
+        "resize_area:resize_area_op",
+        "resize_bicubic:resize_bicubic_op",
+        "resize_bilinear:resize_bilinear_op",
+        "resize_nearest_neighbor:resize_nearest_neighbor_op",
+    ]
+}
+
+_IMAGES = "T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}"
+_ALIGN = "align_corners: bool = false"
+_HALF = "half_pixel_centers: bool = false"
+_CPU: dict[str, Any] = {"devices": ("CPU",)}
+
+
+def _sized_shape(c: InferenceContext) -> TensorShape:
+    dims = c.with_rank(0, 4).dim_values
+    length = c.with_rank(1, 1).dim_values
+    if length and length[0] is not None and length[0] != 2:
+        raise ValueError(f"Dimension must be 2 but is {length[0]}")
+    size = c.constant_value(1)
+    height, width = (None, None) if size is None else (int(size[0]), int(size[1]))
+    for side in (height, width):
+        if side is not None and side < 0:
+            raise ValueError(
+                f"Dimension size, given by scalar input 1, must be non-negative: {side}"
+            )
+    batch, channels = (None, None) if dims is None else (dims[0], dims[3])
+    return TensorShape([batch, height, width, channels])
+
+
+def _like_original(c: InferenceContext) -> TensorShape:
+    return c.inputs[1]
+
+
+def _checked_size(images: Any, size: Any) -> tuple[int, int]:
+    if images.ndim != 4:
+        raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(images.shape)}")
+    height, width = checked_pair(size, "shape_t")
+    if height <= 0 or width <= 0:
+        raise errors.invalid_argument("output dimensions must be positive")
+    if images.shape[1] <= 0 or images.shape[2] <= 0:
+        raise errors.invalid_argument("input image must be of non-zero size")
+    check_fits(np, (images.shape[0], height, width, images.shape[3]), np.dtype(np.float32))
+    return height, width
+
+
+def checked_pair(size: Any, name: str) -> tuple[int, int]:
+    """Height and width from a vector.
+
+    Raises:
+      InvalidArgumentError: it is no vector of two.
+    """
+    if size.ndim != 1:
+        raise errors.invalid_argument(f"{name} must be 1-dimensional{shape_text(size.shape)}")
+    if size.shape[0] != 2:
+        raise errors.invalid_argument(f"{name} must have two elements{shape_text(size.shape)}")
+    return int(size[0]), int(size[1])
+
+
+def _scale(source: int, target: int, align_corners: bool) -> np.float32:
+    if align_corners and target > 1:
+        return np.float32(np.float32(source - 1) / np.float32(target - 1))
+    return np.float32(np.float32(source) / np.float32(target))
+
+
+def _places(source: int, target: int, align: bool, half: bool) -> NDArray[np.float32]:
+    """Where each pixel of the result lies in the image."""
+    scale = _scale(source, target, align)
+    index = np.arange(target, dtype=np.float32)
+    if half:
+        return (index + np.float32(0.5)) * scale - np.float32(0.5)
+    return index * scale
+
+
+# ----------------------------------------------------------------------------------------- bilinear
+
+
+def _neighbours(source: int, target: int, align: bool, half: bool) -> tuple[Any, Any, Any]:
+    """The two pixels around each place, and how far it is from the first."""
+    place = _places(source, target, align, half)
+    floor = np.floor(place)
+    lower = np.maximum(floor, 0).astype(np.int64)
+    upper = np.minimum(np.ceil(place), source - 1).astype(np.int64)
+    return np.minimum(lower, source - 1), np.maximum(upper, 0), place - floor
+
+
+@lru_cache(maxsize=32)
+def _bilinear_matrix(source: int, target: int, align: bool, half: bool) -> NDArray[np.float32]:
+    lower, upper, fraction = _neighbours(source, target, align, half)
+    return _matrix(source, [(lower, 1 - fraction), (upper, fraction)])
+
+
+def _matrix(source: int, taps: list[tuple[Any, Any]]) -> NDArray[np.float32]:
+    """Rows of weights: result[i] = sum over j of matrix[i, j] image[j]."""
+    target = len(taps[0][0])
+    matrix = np.zeros((target, source), np.float32)
+    for index, weight in taps:
+        np.add.at(matrix, (np.arange(target), index), weight)
+    matrix.setflags(write=False)
+    return matrix
+
+
+def _apply(rows: Any, columns: Any, images: Any) -> Any:
+    """The weighted sums along rows and columns of images of (batch, height, width, channels)."""
+    batch, height, width, channels = images.shape
+    flat = images.reshape(batch, height, width * channels)
+    tall = np.matmul(rows, flat).reshape(batch * len(rows), width, channels)
+    return np.matmul(columns, tall).reshape(batch, len(rows), len(columns), channels)
+
+
+@register_op(
+    "ResizeBilinear",
+    "images: T, size: int32 -> resized_images: float",
+    "T: {int8, uint8, int16, uint16, int32, int64, bfloat16, half, float, double, bfloat16}",
+    _ALIGN,
+    _HALF,
+    shape=_sized_shape,
+    **_CPU,
+)
+def resize_bilinear_op(
+    xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    """Images of another size; a pixel is made of the four around its place."""
+    _refuse_both(align_corners, half_pixel_centers)
+    height, width = _checked_size(images, size)
+    values = images.astype(np.float32, copy=False)
+    if images.shape[1:3] == (height, width):
+        return values
+    top, bottom, y = _neighbours(images.shape[1], height, align_corners, half_pixel_centers)
+    left, right, x = _neighbours(images.shape[2], width, align_corners, half_pixel_centers)
+    x, y = x[None, None, :, None], y[None, :, None, None]
+
+    def along_rows(rows: Any) -> Any:
+        picked = values[:, rows]
+        first = picked[:, :, left]
+        return first + (picked[:, :, right] - first) * x
+
+    upper = along_rows(top)
+    return upper + (along_rows(bottom) - upper) * y
+
+
+def _refuse_both(align_corners: bool, half_pixel_centers: bool) -> None:
+    if align_corners and half_pixel_centers:
+        raise errors.invalid_argument("If half_pixel_centers is True, align_corners must be False.")
+
+
+def _check_grads(grads: Any, original: Any) -> None:
+    for name, value in (("input", grads), ("original_image", original)):
+        if value.ndim != 4:
+            raise errors.invalid_argument(f"{name} must be 4-dimensional{shape_text(value.shape)}")
+
+
+@register_op(
+    "ResizeBilinearGrad",
+    "grads: float, original_image: T -> output: T",
+    "T: {float, bfloat16, half, double}",
+    _ALIGN,
+    _HALF,
+    shape=_like_original,
+    **_CPU,
+)
+def resize_bilinear_grad(
+    xp: Any, grads: Any, original_image: Any, *, align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    """What the original images get of the gradients of the resized ones."""
+    _refuse_both(align_corners, half_pixel_centers)
+    _check_grads(grads, original_image)
+    rows, columns = (
+        _bilinear_matrix(original_image.shape[a], grads.shape[a], align_corners, half_pixel_centers)
+        for a in (1, 2)
+    )
+    return _apply(rows.T, columns.T, grads).astype(original_image.dtype, copy=False)
+
+
+resize_bilinear_grad.not_differentiable()
+
+
+@resize_bilinear_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return resize_bilinear_grad(grad, op.inputs[0], **_flags(op)), None
+
+
+def _flags(op: Any) -> dict[str, bool]:
+    return {name: op.get_attr(name) for name in ("align_corners", "half_pixel_centers")}
+
+
+# ------------------------------------------------------------------------------------------ bicubic
+
+_TABLE_SIZE = 1024
+
+
+@lru_cache(maxsize=2)
+def _cubic_table(a: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The weights of the near and of the far pixel, by distance in 1/1024 pixels."""
+    x = (np.arange(_TABLE_SIZE + 1) / _TABLE_SIZE).astype(np.float32)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    x = x + np.float32(1)
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return near.astype(np.float32), far.astype(np.float32)
+
+
+@lru_cache(maxsize=32)
+def _cubic_matrix(source: int, target: int, align: bool, half: bool) -> NDArray[np.float32]:
+    place = _places(source, target, align, half)
+    floor = np.floor(place)
+    offset = np.rint((place - floor) * np.float32(_TABLE_SIZE)).astype(np.int64)
+    near, far = _cubic_table(-0.5 if half else -0.75)
+    back = _TABLE_SIZE - offset
+    weights = [far[offset], near[offset], near[back], far[back]]
+    indices = [floor.astype(np.int64) + step for step in (-1, 0, 1, 2)]
+    bounded = [np.clip(index, 0, source - 1) for index in indices]
+    if half:
+        # Pixels outside do not count, and the rest is scaled to a sum of one.
+        weights = [
+            np.where(inside == index, weight, np.float32(0))
+            for inside, index, weight in zip(bounded, indices, weights, strict=True)
+        ]
+        total = weights[0] + weights[1] + weights[2] + weights[3]
+        weights = [weight / total for weight in weights]
+    return _matrix(source, list(zip(bounded, weights, strict=True)))
+
+
+@register_op(
+    "ResizeBicubic",
+    "images: T, size: int32 -> resized_images: float",
+    _IMAGES,
+    _ALIGN,
+    _HALF,
+    shape=_sized_shape,
+    **_CPU,
+)
+def resize_bicubic_op(
+    xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    """Images of another size; a pixel is made of the sixteen around its place."""
+    _refuse_both(align_corners, half_pixel_centers)
+    height, width = _checked_size(images, size)
+    rows = _cubic_matrix(images.shape[1], height, align_corners, half_pixel_centers)
+    columns = _cubic_matrix(images.shape[2], width, align_corners, half_pixel_centers)
+    return _apply(rows, columns, images.astype(np.float32, copy=False))
+
+
+@register_op(
+    "ResizeBicubicGrad",
+    "grads: float, original_image: T -> output: T",
+    "T: {float, double}",
+    _ALIGN,
+    _HALF,
+    shape=_like_original,
+    **_CPU,
+)
+def resize_bicubic_grad(
+    xp: Any, grads: Any, original_image: Any, *, align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    """What the original images get of the gradients of the resized ones."""
+    _refuse_both(align_corners, half_pixel_centers)
+    _check_grads(grads, original_image)
+    rows, columns = (
+        _cubic_matrix(original_image.shape[a], grads.shape[a], align_corners, half_pixel_centers)
+        for a in (1, 2)
+    )
+    return _apply(rows.T, columns.T, grads).astype(original_image.dtype, copy=False)
+
+
+@resize_bicubic_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    if op.inputs[0].dtype.name not in ("float32", "float64"):
+        return None, None
+    return resize_bicubic_grad(grad, op.inputs[0], **_flags(op)), None
+
+
+# -------------------------------------------------------------------------------- nearest neighbour
+
+
+def _nearest(source: int, target: int, align: bool, half: bool) -> NDArray[np.int64]:
+    scale = _scale(source, target, align)
+    step = np.arange(target, dtype=np.float32)
+    place = (step + np.float32(0.5)) * scale if half else step * scale
+    index = rounded(place) if align else np.floor(place).astype(np.int64)
+    return np.clip(index, 0, source - 1)
+
+
+def rounded(place: Any) -> NDArray[np.int64]:
+    """The nearest integers; halves go up."""
+    floor = np.floor(place)
+    result: NDArray[np.int64] = (floor + (place - floor >= 0.5)).astype(np.int64)
+    return result
+
+
+@register_op(
+    "ResizeNearestNeighbor",
+    "images: T, size: int32 -> resized_images: T",
+    _IMAGES,
+    _ALIGN,
+    _HALF,
+    shape=_sized_shape,
+    **_CPU,
+)
+def resize_nearest_neighbor_op(
+    xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    """Images of another size; a pixel is the one nearest to its place."""
+    _refuse_both(align_corners, half_pixel_centers)
+    height, width = _checked_size(images, size)
+    rows = _nearest(images.shape[1], height, align_corners, half_pixel_centers)
+    columns = _nearest(images.shape[2], width, align_corners, half_pixel_centers)
+    return images[:, rows[:, None], columns[None, :]]
+
+
+@register_op(
+    "ResizeNearestNeighborGrad",
+    "grads: T, size: int32 -> output: T",
+    "T: {uint8, int8, int32, half, float, double, bfloat16}",
+    _ALIGN,
+    _HALF,
+    shape=_sized_shape,
+    **_CPU,
+)
+def resize_nearest_neighbor_grad(
+    xp: Any, grads: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    """Sums the gradients of the pixels that one pixel became."""
+    height, width = _checked_size(grads, size)
+    rows = _nearest(height, grads.shape[1], align_corners, half_pixel_centers)
+    columns = _nearest(width, grads.shape[2], align_corners, half_pixel_centers)
+    batch, _, _, channels = grads.shape
+    total = np.zeros((batch, height, width, channels), grads.dtype)
+    place: Any = (slice(None), rows[:, None], columns[None, :])
+    np.add.at(total, place, grads)
+    return total
+
+
+@resize_nearest_neighbor_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    image = op.inputs[0]
+    known = image.shape[1:3]
+    size = known.as_list() if known.is_fully_defined() else array_ops.shape(image)[1:3]
+    return resize_nearest_neighbor_grad(grad, size, **_flags(op)), None
+
+
+# --------------------------------------------------------------------------------------------- area
+
+
+@lru_cache(maxsize=32)
+def _area_matrix(source: int, target: int, align: bool) -> NDArray[np.float32]:
+    scale = _scale(source, target, align)
+    matrix = np.zeros((target, source), np.float32)
+    for row in range(target):
+        start = np.float32(row) * scale
+        end = np.float32(row + 1) * scale
+        for index in range(int(np.floor(start)), int(np.ceil(end))):
+            if index < start:
+                part = scale if index + 1 > end else np.float32(index + 1) - start
+            else:
+                part = end - np.float32(index) if index + 1 > end else np.float32(1)
+            matrix[row, min(max(index, 0), source - 1)] += part
+    matrix /= scale
+    matrix.setflags(write=False)
+    return matrix
+
+
+@register_op(
+    "ResizeArea",
+    "images: T, size: int32 -> resized_images: float",
+    _IMAGES,
+    _ALIGN,
+    shape=_sized_shape,
+    **_CPU,
+)
+def resize_area_op(xp: Any, images: Any, size: Any, *, align_corners: bool) -> Any:
+    """Images of another size; a pixel is the mean of the area it covers."""
+    height, width = _checked_size(images, size)
+    rows = _area_matrix(images.shape[1], height, align_corners)
+    columns = _area_matrix(images.shape[2], width, align_corners)
+    return _apply(rows, columns, images.astype(np.float32, copy=False))
