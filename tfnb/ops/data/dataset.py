@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.core.tensor_shape import TensorShape, as_shape
+from tfnb.core.tensor_shape import Dimension, TensorShape
 from tfnb.framework import nest, random_seed
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
@@ -261,29 +261,17 @@ class Dataset:
         name: str | None = None,
     ) -> Dataset:
         """``map_func`` of every element; a tuple's members are arguments of their own."""
-        return self._map(map_func, num_parallel_calls, deterministic)
-
-    def _map(
-        self,
-        map_func: Callable[..., Any],
-        num_parallel_calls: Any = None,
-        deterministic: bool | None = None,
-        preserve_cardinality: bool = False,
-    ) -> Dataset:
         function = StructuredFunction(map_func, "Dataset.map", self.element_spec)
         given = (self._variant_tensor, function.captured_inputs)
         attrs = {"f": function.attr, **flat_attrs(function.output_spec)}
         if num_parallel_calls is None:
-            variant = dataset_function_ops.map_dataset(
-                *given, preserve_cardinality=preserve_cardinality, **attrs
-            )
+            variant = dataset_function_ops.map_dataset(*given, **attrs)
         else:
             calls = convert_to_tensor(num_parallel_calls, dtypes.int64, name="num_parallel_calls")
             variant = dataset_function_ops.parallel_map_dataset_v2(
                 *given,
                 calls,
                 deterministic=_deterministic_word(deterministic),
-                preserve_cardinality=preserve_cardinality,
                 **attrs,
             )
         return Dataset(variant, function.output_spec, [self])
@@ -634,7 +622,7 @@ class Dataset:
         def normalize(*args: Any) -> Any:
             return args[0] if len(args) == 1 else args
 
-        source = self._map(normalize, preserve_cardinality=True)
+        source = self.map(normalize)
         spec = map_specs(lambda one: one.unbatched(), source.element_spec)
         variant = dataset_batch_ops.unbatch_dataset(source._variant_tensor, **flat_attrs(spec))
         return Dataset(variant, spec, [source])
@@ -801,10 +789,11 @@ def _slices(tensors: Any, is_files: bool) -> Dataset:
     components = [
         one.to_rows(value) for one, value in zip(flat_specs(whole), flat_values(whole, element))
     ]
-    size = TensorShape([None])
+    size = Dimension(None)
     for one in flat_specs(whole):
-        size.assert_is_compatible_with(as_shape(one.shape[:1]))
-        size = size.merge_with(one.shape[:1])
+        if one.shape.rank is not None:
+            size.assert_is_compatible_with(one.shape[0])
+            size = size.merge_with(one.shape[0])
     variant = dataset_source_ops.tensor_slice_dataset(
         components, output_shapes=shapes_of(spec), is_files=is_files
     )

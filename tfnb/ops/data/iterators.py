@@ -103,6 +103,8 @@ class Iterator:
 
         Raises:
           TypeError: the dataset's elements are of another kind.
+          ValueError: their structure is another one.
+        ValueError: their structure is another one.
         """
         with name_scope(name, "make_initializer") as scope:
             _check_compatible(dataset.element_spec, self.element_spec)
@@ -160,10 +162,7 @@ class Iterator:
 
 
 def _check_compatible(found: Any, wanted: Any) -> None:
-    try:
-        nest.assert_same_structure(wanted, found)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"Expected elements like {wanted!r} but got {found!r}.") from error
+    nest.assert_same_structure(wanted, found)
     for one, other in zip(flat_specs(wanted), flat_specs(found)):
         if type(one) is not type(other):
             raise TypeError(

@@ -114,5 +114,8 @@ def _value(value: Any, dtype: Any) -> Tensor:
     if tensor.shape.rank not in (None, 0):
         raise ValueError(f"Padding value should be a scalar, but is {value!r}.")
     if tensor.dtype is not dtype:
-        raise TypeError(f"Padding value {value!r} must be of type {dtype.name}.")
+        raise TypeError(
+            f"Invalid `padding_values`. `padding_values` values type {tensor.dtype!r} does not match "
+            f"type {dtype!r} of the corresponding input component."
+        )
     return tensor

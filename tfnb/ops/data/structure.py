@@ -174,15 +174,23 @@ class SparseTensorSpec:
 
     def from_component(self, tensor: Tensor) -> Any:
         """The sparse tensor of such variants."""
+        from tfnb.ops.concat_ops import stack, unstack
         from tfnb.ops.sparse_form_ops import deserialize_sparse_op
 
         rank = self.shape.rank
         indices, values, dense_shape = deserialize_sparse_op(tensor, dtype=self.dtype)
         indices.set_shape([None, rank])
         dense_shape.set_shape([rank])
-        sparse = SparseTensor(indices, values, dense_shape)
-        sparse.set_shape(self.shape)
-        return sparse
+        # What is known of the shape is said in the graph, too, for whoever infers shapes from it.
+        if self.shape.is_fully_defined():
+            dense_shape = convert_to_tensor(self.shape.as_list(), dtypes.int64, name="shape")
+        elif rank is not None and any(size is not None for size in self.shape.as_list()):
+            pieces = unstack(dense_shape, num=rank)
+            for index, size in enumerate(self.shape.as_list()):
+                if size is not None:
+                    pieces[index] = convert_to_tensor(size, dtypes.int64)
+            dense_shape = stack(pieces)
+        return SparseTensor(indices, values, dense_shape)
 
     def batched(self, size: int | None) -> SparseTensorSpec:
         """The spec of several together."""

@@ -70,11 +70,7 @@ class StructuredFunction:
             if isinstance(found, list):
                 # What an op gives as a list is several tensors, not one.
                 found = tuple(found)
-            if found is None:
-                raise TypeError(
-                    f"Unsupported return value from function passed to {transformation}: None."
-                )
-            result = normalized(found)
+            result = normalized(() if found is None else found)
             nonlocal spec_found
             spec_found = spec_of(result)
             return [identity(tensor) for tensor in to_components(spec_found, result)]
