@@ -115,7 +115,7 @@ def _value(value: Any, dtype: Any) -> Tensor:
         raise ValueError(f"Padding value should be a scalar, but is {value!r}.")
     if tensor.dtype is not dtype:
         raise TypeError(
-            f"Invalid `padding_values`. `padding_values` values type {tensor.dtype!r} does not match "
-            f"type {dtype!r} of the corresponding input component."
+            f"Invalid `padding_values`. `padding_values` values type {tensor.dtype} does not match "
+            f"type {dtype} of the corresponding input component."
         )
     return tensor
