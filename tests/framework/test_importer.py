@@ -283,12 +283,28 @@ def test_a_bad_graph_is_refused_whole(graph: tf.Graph, text: str, message: str) 
     assert graph.graph_def_versions.producer == 2474
 
 
-def test_all_missing_ops_are_named_at_once() -> None:
-    """With a node for each."""
-    text = CONST + 'node { name: "y" op: "Nope" input: "a" } node { name: "z" op: "Nope2" }'
+def test_all_missing_ops_are_named_at_once(graph: tf.Graph) -> None:
+    """With a node for each, how many more, and how much of the graph; functions are looked into."""
+    text = (
+        CONST
+        + """node { name: "y" op: "Nope" input: "a" } node { name: "z" op: "Nope2" }
+        node { name: "y2" op: "Nope" input: "y" } library { function { signature { name: "f" }
+        node_def { name: "deep" op: "Nope3" } } }"""
+    )
     with pytest.raises(errors.NotFoundError, match="Op type not registered 'Nope'") as caught:
         tf.import_graph_def(graph_def(text))
-    assert "'Nope' (node 'y'), 'Nope2' (node 'z')" in str(caught.value)
+    message = str(caught.value)
+    listed = "'Nope' (node 'y' and 1 more), 'Nope2' (node 'z'), 'Nope3' (node 'f/deep')"
+    assert f"Missing ops: {listed}; 4 of 5 nodes need them." in message
+    assert "Nothing was imported and nothing ran." in message
+    assert graph.version == 0
+
+
+def test_of_very_many_missing_ops_the_first_are_named() -> None:
+    """The error stays readable."""
+    text = "".join(f'node {{ name: "n{i}" op: "Nope{i}" }}' for i in range(100))
+    with pytest.raises(errors.NotFoundError, match=r"'Nope19' \(node 'n19'\), 80 more; 100 of 100"):
+        tf.import_graph_def(graph_def(text))
 
 
 def test_an_op_that_was_removed_is_refused_in_new_graphs_only(graph: tf.Graph) -> None:

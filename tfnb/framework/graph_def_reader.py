@@ -44,6 +44,8 @@ _NEXT_ITERATION = frozenset({"NextIteration", "RefNextIteration"})
 _MERGE = frozenset({"Merge", "RefMerge"})
 
 CONTROL_INDEX = -1
+# So many missing ops are named in an error.
+_MANY_MISSING = 20
 TensorId = tuple[str, int]
 
 
@@ -451,24 +453,36 @@ class GraphDefReader:
         return found
 
     def _not_registered(self, op_type: str) -> errors.NotFoundError:
-        """Says all that is missing at once."""
-        first_nodes: dict[str, str] = {op_type: ""}
-        for node in self._node_defs:
-            kind = node.op
-            if kind in first_nodes:
-                first_nodes[kind] = first_nodes[kind] or node.name
+        """Says all that is missing at once, and how much of the graph needs it."""
+        needing: dict[str, list[str]] = {op_type: []}
+        bodies = [function.definition for function in self.graph._functions.values()]
+        named = [(node.name, node.op) for node in self._node_defs]
+        named += [
+            (f"{body.signature.name}/{node.name}", node.op)
+            for body in bodies
+            for node in body.node_def
+        ]
+        for name, kind in named:
+            if kind in needing:
+                needing[kind].append(name)
             elif (
                 kind not in self._readers
                 and op_registry.find(kind) is None
                 and not self.graph._is_function(kind)
             ):
-                first_nodes[kind] = node.name
-        listed = ", ".join(f"'{kind}' (node '{name}')" for kind, name in first_nodes.items())
-        others = "" if len(first_nodes) == 1 else f" {len(first_nodes)} ops are missing: {listed}."
+                needing[kind] = [name]
+        listed = [
+            f"'{kind}' (node '{nodes[0]}'{f' and {len(nodes) - 1} more' if nodes[1:] else ''})"
+            for kind, nodes in needing.items()
+        ]
+        if len(listed) > _MANY_MISSING:
+            listed[_MANY_MISSING:] = [f"{len(listed) - _MANY_MISSING} more"]
+        num_needing = sum(map(len, needing.values()))
         return errors.not_found(
             f"Op type not registered '{op_type}' in this process, needed by node "
-            f"'{first_nodes[op_type]}'.{others} Make sure that the ops are registered before the "
-            "graph is imported."
+            f"'{needing[op_type][0]}'. Missing ops: {', '.join(listed)}; {num_needing} of "
+            f"{len(named)} nodes need them. Nothing was imported and nothing ran. Make sure that "
+            "the ops are registered before the graph is imported."
         )
 
 

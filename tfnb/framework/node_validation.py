@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 MAX_LIST_LENGTH = 1_000_000
 
 
+_REPAIR = (
+    " If variables of this graph were frozen to constants, "
+    "tf.graph_util.repair_graph_def(graph_def) replaces the ops that want references, and says "
+    "which."
+)
+
+
 def fits(wanted: DType, given: DType) -> bool:
     """Whether a tensor of dtype ``given`` may enter an input of dtype ``wanted``.
 
@@ -35,9 +42,10 @@ def check_input_types(node_name: str, inputs: Sequence[Tensor], wanted: Sequence
     """
     for index, (tensor, dtype) in enumerate(zip(inputs, wanted)):
         if not fits(dtype, tensor.dtype):
+            hint = _REPAIR if dtype.is_ref_dtype and not tensor.dtype.is_ref_dtype else ""
             raise ValueError(
                 f"Input {index} of node {node_name} was passed {type_word(tensor.dtype)} from "
-                f"{tensor.name} incompatible with expected {type_word(dtype)}."
+                f"{tensor.name} incompatible with expected {type_word(dtype)}.{hint}"
             )
 
 

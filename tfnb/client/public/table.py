@@ -100,6 +100,9 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.framework.nest": {
         "nest": "assert_same_structure flatten is_nested map_structure pack_sequence_as",
     },
+    "tfnb.framework.old_producers": {
+        "graph_util": "repair_graph_def",
+    },
     "tfnb.framework.operation": {
         "tf": "Operation",
     },
