@@ -41,6 +41,7 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
     },
     "tfnb.core.tensor_util": {"tf": "make_tensor_proto make_ndarray"},
     "tfnb.core.device_spec": {"tf": "DeviceSpec"},
+    "tfnb.core.cluster_spec": {"train": "ClusterSpec"},
     "tfnb.client.session": {"tf": "Session InteractiveSession"},
     "tfnb.client.behavior": {
         "tf": "disable_v2_behavior disable_eager_execution "

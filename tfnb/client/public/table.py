@@ -61,6 +61,9 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.client.training.session_run_hook": {
         "train": "SessionRunHook SessionRunArgs SessionRunContext SessionRunValues",
     },
+    "tfnb.client.training.supervisor": {
+        "train": "Supervisor basic_train_loop",
+    },
     "tfnb.framework.collections": {
         "tf": "GraphKeys",
     },
@@ -826,6 +829,9 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.training.coordinator": {
         "train": "Coordinator LooperThread",
+    },
+    "tfnb.ops.training.device_setter": {
+        "train": "replica_device_setter",
     },
     "tfnb.ops.training.ftrl": {
         "train": "FtrlOptimizer",

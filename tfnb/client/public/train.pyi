@@ -30,6 +30,9 @@ from tfnb.client.training.session_run_hook import SessionRunArgs as SessionRunAr
 from tfnb.client.training.session_run_hook import SessionRunContext as SessionRunContext
 from tfnb.client.training.session_run_hook import SessionRunHook as SessionRunHook
 from tfnb.client.training.session_run_hook import SessionRunValues as SessionRunValues
+from tfnb.client.training.supervisor import Supervisor as Supervisor
+from tfnb.client.training.supervisor import basic_train_loop as basic_train_loop
+from tfnb.core.cluster_spec import ClusterSpec as ClusterSpec
 from tfnb.ops.training.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
 from tfnb.ops.training.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
 from tfnb.ops.training.adagrad import AdagradOptimizer as AdagradOptimizer
@@ -59,6 +62,7 @@ from tfnb.ops.training.checkpoint_values import load_checkpoint as load_checkpoi
 from tfnb.ops.training.checkpoint_values import load_variable as load_variable
 from tfnb.ops.training.coordinator import Coordinator as Coordinator
 from tfnb.ops.training.coordinator import LooperThread as LooperThread
+from tfnb.ops.training.device_setter import replica_device_setter as replica_device_setter
 from tfnb.ops.training.ftrl import FtrlOptimizer as FtrlOptimizer
 from tfnb.ops.training.global_step import assert_global_step as assert_global_step
 from tfnb.ops.training.global_step import create_global_step as create_global_step
@@ -127,6 +131,7 @@ __all__ = [
     "CheckpointSaverListener",
     "ChiefSessionCreator",
     "ClusterDef",
+    "ClusterSpec",
     "Coordinator",
     "Example",
     "ExponentialMovingAverage",
@@ -173,11 +178,13 @@ __all__ = [
     "StepCounterHook",
     "StopAtStepHook",
     "SummarySaverHook",
+    "Supervisor",
     "SyncReplicasOptimizer",
     "TensorInfo",
     "WorkerSessionCreator",
     "add_queue_runner",
     "assert_global_step",
+    "basic_train_loop",
     "batch",
     "batch_join",
     "checkpoint_exists",
@@ -216,6 +223,7 @@ __all__ = [
     "queue_runner",
     "range_input_producer",
     "remove_checkpoint",
+    "replica_device_setter",
     "shuffle_batch",
     "shuffle_batch_join",
     "slice_input_producer",
