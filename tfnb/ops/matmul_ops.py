@@ -30,7 +30,7 @@ from tfnb.ops.cwise_unary_ops import conj
 
 EXPORTS = {
     "tf": ["matmul", "sparse_matmul:sparse_mat_mul"],
-    "linalg": ["matmul"],
+    "linalg": ["matmul", "matvec"],
 }
 
 
@@ -425,3 +425,26 @@ def matmul(
             grad_b=grad_b,
             name=scope,
         )
+
+
+def matvec(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The product of matrices, the last two dimensions of ``a``, and vectors, the last of ``b``."""
+    with name_scope(name, "MatVec", [a, b]):
+        column = array_ops.expand_dims(b, axis=-1)
+        product = matmul(
+            a,
+            column,
+            transpose_a=transpose_a,
+            adjoint_a=adjoint_a,
+            a_is_sparse=a_is_sparse,
+            b_is_sparse=b_is_sparse,
+        )
+        return array_ops.squeeze(product, axis=-1)

@@ -24,6 +24,7 @@ from tfnb.ops.linalg_ops import tridiagonal_solve as tridiagonal_solve
 from tfnb.ops.math_ops import tensordot as tensordot
 from tfnb.ops.math_ops import trace as trace
 from tfnb.ops.matmul_ops import matmul as matmul
+from tfnb.ops.matmul_ops import matvec as matvec
 from tfnb.ops.matrix_decomposition_ops import cholesky as cholesky
 from tfnb.ops.matrix_decomposition_ops import lu as lu
 from tfnb.ops.matrix_decomposition_ops import matrix_logarithm as logm
@@ -71,6 +72,7 @@ __all__ = [
     "matmul",
     "matrix_rank",
     "matrix_transpose",
+    "matvec",
     "norm",
     "normalize",
     "pinv",

@@ -450,7 +450,7 @@ TABLE: dict[str, dict[str, str]] = {
         ),
     },
     "tfnb.ops.matmul_ops": {
-        "linalg": "matmul",
+        "linalg": "matmul matvec",
         "tf": "matmul sparse_matmul:sparse_mat_mul",
     },
     "tfnb.ops.matrix_decomposition_ops": {
