@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
+from tfnb.core.tensor_proto import decode_tensor
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.core.tensor_slice import TensorSlice, parse_shape_and_slice
-from tfnb.framework.constant_value import constant_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -137,8 +137,11 @@ def _read_by(op: Operation) -> list[WantedTensor]:
 
 
 def _texts(tensor: Tensor) -> list[str] | None:
-    value = constant_value(tensor)
-    return None if value is None else [text.decode() for text in value.reshape(-1).tolist()]
+    # Not constant_value(), after which a tensor cannot be fed.
+    if tensor.op.type != "Const":
+        return None
+    value = decode_tensor(tensor.op.get_attr("value"))
+    return [text.decode() for text in value.reshape(-1).tolist()]
 
 
 def _note_taker(wanted: WantedTensor, op: Operation, position: int, reshaped: bool) -> None:

@@ -1,0 +1,158 @@
+"""Files that one program writes and another reads: checkpoints, MetaGraphDefs, SavedModels, graphs.
+
+``write(tf, folder)`` writes one of each kind, ``read(tf, folder)`` gives what is in them.  Writer
+and reader may be TensorFlow or tfnb; ``scripts/oracle/formats.py`` tries all pairs, and leaves what
+TensorFlow wrote in golden/formats.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.ops.pipeline_scenarios import plain
+
+
+def _variables(tf: Any) -> dict[str, Any]:
+    """One variable of every sort."""
+    with tf.device("/device:CPU:0"):
+        placed = tf.Variable([1.5, -2.5], name="placed")
+    found = {
+        "placed": placed,
+        "resource": tf.Variable(
+            [[1, 2], [3, -4]], dtype=tf.int64, name="resource", use_resource=True
+        ),
+        "text": tf.Variable(["", "two", "drei\n"], name="text"),
+        "scalar": tf.Variable(2.5, name="scope/scalar", dtype=tf.float64),
+        "flag": tf.Variable([True, False], name="scope/flag", use_resource=True),
+        "complex": tf.Variable(1.0 + 2.0j, dtype=tf.complex64, name="complex"),
+        "half": tf.Variable([0.5, 65504.0], dtype=tf.float16, name="half"),
+        "bytes": tf.Variable(np.array([0, 255], np.uint8), name="bytes"),
+        "empty": tf.Variable(np.zeros((0, 3), np.float32), name="empty"),
+        "brain": tf.Variable(tf.cast([1.0, 3.140625], tf.bfloat16), name="brain"),
+    }
+    for kind in (False, True):
+        name = f"parts_{int(kind)}"
+        parts = tf.get_variable(
+            name,
+            [5, 2],
+            tf.int32,
+            initializer=tf.ones_initializer(),
+            partitioner=tf.fixed_size_partitioner(3),
+            use_resource=kind,
+        )
+        for index, part in enumerate(parts):
+            found[f"{name}/{index}"] = part
+    return found
+
+
+def _model(tf: Any) -> tuple[Any, Any]:
+    x = tf.placeholder(tf.float32, [None, 2], name="x")
+    w = tf.get_variable("w", initializer=[[1.0], [2.0]])
+    b = tf.get_variable("b", initializer=[0.5], use_resource=True)
+    y = tf.add(tf.matmul(x, w), b, name="y")
+    p = tf.reduce_sum(y) > 0.0
+    y = tf.cond(p, lambda: y * 2.0, lambda: y, name="branch")
+    _, y = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a + b), [0, y], name="loop")
+    return x, tf.identity(y, name="out")
+
+
+def write(tf: Any, folder: str) -> None:
+    """Writes a file of each kind."""
+    for name, options in (
+        ("second", {}),
+        ("sharded", {"sharded": True}),
+        ("first", {"write_version": tf.train.SaverDef.V1}),
+    ):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            variables = _variables(tf)
+            if name == "first":  # it cannot hold all types
+                for key in ("brain", "empty", "complex"):
+                    del variables[key]
+            sess.run(tf.global_variables_initializer())
+            sess.run([v.assign_add(v * int(k[-1])) for k, v in variables.items() if "/" in k])
+            saver = tf.train.Saver(list(variables.values()), save_relative_paths=True, **options)
+            saver.save(
+                sess,
+                os.path.join(folder, name),
+                global_step=3,
+                latest_filename=f"{name}.state",
+                write_meta_graph=False,
+            )
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        x, out = _model(tf)
+        tf.add_to_collection("out", out)
+        sess.run(tf.global_variables_initializer())
+        tf.train.Saver().save(sess, os.path.join(folder, "model"), write_state=False)
+        frozen = tf.graph_util.convert_variables_to_constants(sess, graph.as_graph_def(), ["out"])
+        tf.train.write_graph(frozen, folder, "frozen.pb", as_text=False)
+        vocabulary = Path(folder, "words.txt")
+        vocabulary.write_text("eins\nzwei\n")
+        asset = tf.constant(str(vocabulary), name="asset")
+        tf.add_to_collection(tf.GraphKeys.ASSET_FILEPATHS, asset)
+        handle = tf.raw_ops.HashTableV2(
+            key_dtype=tf.string, value_dtype=tf.int64, shared_name="table"
+        )
+        fill = tf.raw_ops.InitializeTableFromTextFileV2(
+            table_handle=handle, filename=asset, key_index=-2, value_index=-1
+        )
+        words = tf.placeholder(tf.string, [None], name="words")
+        numbers = tf.raw_ops.LookupTableFindV2(
+            table_handle=handle, keys=words, default_value=tf.constant(-1, tf.int64)
+        )
+        tf.saved_model.simple_save(
+            sess,
+            os.path.join(folder, "saved"),
+            {"x": x, "words": words},
+            {"y": out, "numbers": numbers},
+            legacy_init_op=fill,
+        )
+        vocabulary.unlink()
+    with tf.Graph().as_default() as graph:
+        tf.add_to_collection("out", tf.get_variable("w", [2, 1]) * 2.0)
+        tf.train.export_meta_graph(os.path.join(folder, "text.meta"), as_text=True)
+        tf.train.write_graph(graph, folder, "graph.pbtxt")
+
+
+def read(tf: Any, folder: str) -> dict[str, Any]:
+    """What the files hold."""
+    found: dict[str, Any] = {}
+    for name in ("second", "sharded", "first"):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            variables = _variables(tf)
+            if name == "first":
+                for key in ("brain", "empty", "complex"):
+                    del variables[key]
+            path = tf.train.latest_checkpoint(folder, f"{name}.state")
+            tf.train.Saver(list(variables.values())).restore(sess, path)
+            values = sess.run(variables)
+            found[name] = {key: [str(v.dtype), str(v.tolist())] for key, v in values.items()}
+            listed = tf.train.list_variables(path)
+            found[f"{name}: names"] = [[key, list(shape)] for key, shape in listed]
+    feeds = {"x:0": [[1.0, 2.0], [3.0, 4.0]]}
+    for name, file, fed in (("binary", "model.meta", feeds), ("text", "text.meta", {})):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            saver = tf.train.import_meta_graph(os.path.join(folder, file))
+            saver.restore(sess, os.path.join(folder, "model"))
+            out = tf.get_collection("out")[0]
+            grad = tf.gradients(out, tf.trainable_variables())
+            found[name] = sess.run([out, grad], fed)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        frozen = tf.GraphDef.FromString(Path(folder, "frozen.pb").read_bytes())
+        tf.import_graph_def(frozen, name="")
+        found["frozen"] = sess.run("out:0", feeds)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        message = tf.saved_model.load(sess, ["serve"], os.path.join(folder, "saved"))
+        signature = message.signature_def["serving_default"]
+        found["saved"] = sess.run(
+            {key: info.name for key, info in sorted(signature.outputs.items())},
+            {
+                signature.inputs["x"].name: [[1.0, 2.0]],
+                signature.inputs["words"].name: ["zwei", "drei"],
+            },
+        )
+    result: dict[str, Any] = plain(found)
+    return result
