@@ -48,9 +48,9 @@ Written by `scripts/generate_ops_table.py`.
 * **gradient**: *yes*; *stops* where it is declared to have none; empty where `tf.gradients` through
   the op is an error.
 * **runs on**: the device types with a kernel; empty for ops that only stand in graphs.
-* **compared**: *samples* where rows of `tests/ops` hold values, shapes, errors and gradients against
-  TensorFlow's answers; *graphs* where it stands in whole graphs that are (`tests/cases`); empty
-  where other tests hold it.
+* **compared**: *samples* where rows of `tests/ops` hold values, shapes, errors and gradients
+  against TensorFlow's answers; *graphs* where it stands in whole graphs that are (`tests/cases`);
+  empty where other tests hold it.
 * **effects**: what it needs leave for in a graph from a file ([safety.md](safety.md)).
 """
 
