@@ -117,6 +117,10 @@ def assert_same(found: Any, wanted: Any, row: samples.Sample, dtype: Any) -> Non
         return
     assert wanted.dtype == found.dtype, dtype
     if wanted.dtype.name not in _RTOL:
+        if row.atol is not None:
+            difference = np.abs(found.astype(np.float64) - wanted.astype(np.float64))
+            assert difference.max(initial=0) <= row.atol
+            return
         np.testing.assert_array_equal(found, wanted)
         return
     if row.exact:

@@ -4,6 +4,15 @@ from tfnb.client.record_io import TFRecordCompressionType as TFRecordCompression
 from tfnb.client.record_io import TFRecordOptions as TFRecordOptions
 from tfnb.client.record_io import TFRecordWriter as TFRecordWriter
 from tfnb.client.record_io import tf_record_iterator as tf_record_iterator
+from tfnb.ops.image_codec_ops import decode_and_crop_jpeg_op as decode_and_crop_jpeg
+from tfnb.ops.image_codec_ops import decode_bmp_op as decode_bmp
+from tfnb.ops.image_codec_ops import decode_gif_op as decode_gif
+from tfnb.ops.image_codec_ops import decode_image as decode_image
+from tfnb.ops.image_codec_ops import decode_jpeg_op as decode_jpeg
+from tfnb.ops.image_codec_ops import decode_png_op as decode_png
+from tfnb.ops.image_codec_ops import encode_jpeg_op as encode_jpeg
+from tfnb.ops.image_codec_ops import encode_png_op as encode_png
+from tfnb.ops.image_codec_ops import extract_jpeg_shape_op as extract_jpeg_shape
 from tfnb.ops.io_ops import matching_files as matching_files
 from tfnb.ops.io_ops import read_file as read_file
 from tfnb.ops.io_ops import write_file as write_file
@@ -30,3 +39,46 @@ from tfnb.ops.string_ops import decode_base64 as decode_base64
 from tfnb.ops.string_ops import encode_base64 as encode_base64
 from tfnb.ops.training.graph_io import write_graph as write_graph
 from tfnb.ops.training.input import match_filenames_once as match_filenames_once
+
+__all__ = [
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "PaddingFIFOQueue",
+    "PriorityQueue",
+    "QueueBase",
+    "RaggedFeature",
+    "RandomShuffleQueue",
+    "SparseFeature",
+    "TFRecordCompressionType",
+    "TFRecordOptions",
+    "TFRecordWriter",
+    "VarLenFeature",
+    "decode_and_crop_jpeg",
+    "decode_base64",
+    "decode_bmp",
+    "decode_compressed",
+    "decode_csv",
+    "decode_gif",
+    "decode_image",
+    "decode_jpeg",
+    "decode_json_example",
+    "decode_png",
+    "decode_raw",
+    "encode_base64",
+    "encode_jpeg",
+    "encode_png",
+    "extract_jpeg_shape",
+    "gfile",
+    "match_filenames_once",
+    "matching_files",
+    "parse_example",
+    "parse_sequence_example",
+    "parse_single_example",
+    "parse_single_sequence_example",
+    "parse_tensor",
+    "read_file",
+    "serialize_tensor",
+    "tf_record_iterator",
+    "write_file",
+    "write_graph",
+]

@@ -344,6 +344,20 @@ TABLE: dict[str, dict[str, str]] = {
         "raw_ops": "",
         "tf": "identity identity_n stop_gradient bitcast",
     },
+    "tfnb.ops.image_codec_ops": {
+        "image": (
+            "decode_and_crop_jpeg:decode_and_crop_jpeg_op decode_bmp:decode_bmp_op "
+            "decode_gif:decode_gif_op decode_image decode_jpeg:decode_jpeg_op "
+            "decode_png:decode_png_op encode_jpeg:encode_jpeg_op "
+            "extract_jpeg_shape:extract_jpeg_shape_op encode_png:encode_png_op"
+        ),
+        "io": (
+            "decode_and_crop_jpeg:decode_and_crop_jpeg_op decode_bmp:decode_bmp_op "
+            "decode_gif:decode_gif_op decode_image decode_jpeg:decode_jpeg_op "
+            "decode_png:decode_png_op encode_jpeg:encode_jpeg_op "
+            "extract_jpeg_shape:extract_jpeg_shape_op encode_png:encode_png_op"
+        ),
+    },
     "tfnb.ops.image_color_ops": {
         "image": "hsv_to_rgb rgb_to_hsv",
     },
@@ -1069,6 +1083,10 @@ OPS: dict[str, str] = {
     "tfnb.ops.image_box_ops": (
         "CombinedNonMaxSuppression DrawBoundingBoxes DrawBoundingBoxesV2 NonMaxSuppression "
         "NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5"
+    ),
+    "tfnb.ops.image_codec_ops": (
+        "DecodeAndCropJpeg DecodeBmp DecodeGif DecodeImage DecodeJpeg DecodePng EncodeJpeg "
+        "EncodeJpegVariableQuality EncodePng ExtractJpegShape"
     ),
     "tfnb.ops.image_color_ops": "AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV",
     "tfnb.ops.image_crop_ops": "CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage",

@@ -1,0 +1,148 @@
+"""PNG files written, and read where a pixel has 16 bits per channel, which Pillow cannot in colour.
+
+The format: a signature, then chunks of length, name, data and CRC. The pixels are rows of bytes,
+each behind the number of the filter that was applied to it, compressed by zlib.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.host_memory import check_fits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_COLOR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}
+_CHANNELS = {0: 1, 4: 2, 2: 3, 6: 4}
+
+
+def write(pixels: Any, compression: int = -1) -> bytes:
+    """The file of a (height, width, channels) array of uint8 or uint16."""
+    height, width, channels = pixels.shape
+    bits = 8 * pixels.dtype.itemsize
+    rows = np.ascontiguousarray(pixels.astype(f">u{bits // 8}")).view(np.uint8)
+    rows = rows.reshape(height, -1)
+    # Each row minus the one above it (filter 2), which compresses well.
+    difference = rows.copy()
+    difference[1:] -= rows[:-1]
+    filtered = np.concatenate([np.full((height, 1), 2, np.uint8), difference], axis=1)
+    header = struct.pack(">IIBBBBB", width, height, bits, _COLOR_TYPES[channels], 0, 0, 0)
+    parts = [
+        _chunk(b"IHDR", header),
+        _chunk(b"IDAT", zlib.compress(filtered.tobytes(), compression)),
+        _chunk(b"IEND", b""),
+    ]
+    return _SIGNATURE + b"".join(parts)
+
+
+def _chunk(name: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def bit_depth(data: bytes) -> int:
+    """Bits per channel, from the header."""
+    if len(data) < 29 or data[12:16] != b"IHDR":
+        raise errors.invalid_argument("Invalid PNG header, data size " + str(len(data)))
+    return data[24]
+
+
+def gray(rgb: Any) -> Any:
+    """Luminance of pixels (height, width, 3) in the weights TensorFlow gives libpng."""
+    red, green, blue = (rgb[..., c].astype(np.uint32) for c in range(3))
+    # libpng computes with 15 bits, and cuts off the rest.
+    total = (9798 * red + 19235 * green + 3735 * blue) >> 15
+    return total.astype(rgb.dtype)
+
+
+def read_16_bits(data: bytes, channels: int) -> Any:
+    """The pixels as uint16 (height, width, channels); 0 channels: as many as the file has.
+
+    Raises:
+      InvalidArgumentError: the file is broken, or ends early.
+      UnimplementedError: it is interlaced.
+    """
+    width, height, _, color, _, _, interlaced = struct.unpack(">IIBBBBB", data[16:29])
+    if interlaced:
+        raise errors.unimplemented("Interlaced PNG files of 16 bits are not read")
+    own = _CHANNELS.get(color)
+    if own is None:
+        raise errors.invalid_argument(f"Invalid PNG color type {color} for 16 bits")
+    check_fits(np, (height, width, own), np.dtype(np.uint16))
+    size = height * (1 + width * own * 2)
+    try:
+        unpacked = zlib.decompressobj().decompress(b"".join(_pieces(data)), size)
+    except zlib.error as error:
+        raise errors.invalid_argument(f"Invalid PNG data: {error}") from None
+    if len(unpacked) != size:
+        raise errors.invalid_argument("Invalid PNG data: the file ends early")
+    rows = np.frombuffer(unpacked, np.uint8).reshape(height, -1)
+    pixels = _unfiltered(rows, 2 * own).view(">u2").reshape(height, width, own)
+    return _with_channels(pixels.astype(np.uint16), channels or own)
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    place = 8
+    while place + 8 <= len(data):
+        (length,) = struct.unpack(">I", data[place : place + 4])
+        name = data[place + 4 : place + 8]
+        if name == b"IDAT":
+            yield data[place + 8 : place + 8 + length]
+        elif name == b"IEND":
+            return
+        place += 12 + length
+
+
+def _unfiltered(rows: Any, step: int) -> Any:
+    """The rows without their filters; `step` bytes are a pixel."""
+    height, length = rows.shape[0], rows.shape[1] - 1
+    result = np.zeros((height + 1, length), np.uint8)
+    for index, row in enumerate(rows):
+        kind, line, above = int(row[0]), row[1:], result[index]
+        if kind == 0:
+            result[index + 1] = line
+        elif kind == 1:
+            by_pixel = line.reshape(-1, step)
+            result[index + 1] = np.cumsum(by_pixel, axis=0, dtype=np.uint8).reshape(-1)
+        elif kind == 2:
+            result[index + 1] = line + above
+        elif kind in (3, 4):
+            result[index + 1] = _predicted(line, above, step, kind)
+        else:
+            raise errors.invalid_argument(f"Invalid PNG data: filter {kind}")
+    return result[1:]
+
+
+def _predicted(line: Any, above: Any, step: int, kind: int) -> Any:
+    """A row that was stored as differences from a mean (3) or from the likeliest neighbour (4)."""
+    done = bytearray(step)
+    up = bytes(step) + above.tobytes()
+    for place, value in enumerate(line.tobytes()):
+        left, top, corner = done[place], up[place + step], up[place]
+        if kind == 3:
+            guess = (left + top) >> 1
+        else:
+            estimate = left + top - corner
+            guess = min((left, top, corner), key=lambda near: abs(estimate - near))
+        done.append((value + guess) & 0xFF)
+    return np.frombuffer(bytes(done[step:]), np.uint8)
+
+
+def _with_channels(pixels: Any, channels: int) -> Any:
+    own = pixels.shape[2]
+    color, alpha = (pixels[..., :-1], pixels[..., -1:]) if own in (2, 4) else (pixels, None)
+    if channels in (1, 2) and color.shape[2] == 3:
+        color = gray(color)[..., None]
+    if channels in (3, 4) and color.shape[2] == 1:
+        color = np.repeat(color, 3, axis=2)
+    if channels in (1, 3):
+        return color
+    if alpha is None:
+        alpha = np.full((*pixels.shape[:2], 1), 65535, np.uint16)
+    return np.concatenate([color, alpha], axis=2)
