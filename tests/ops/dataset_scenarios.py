@@ -585,3 +585,138 @@ def _sums_in_a_loop(tf: Any, sess: Any) -> Any:
         parallel_iterations=1,
     )[1]
     return sess.run(total)
+
+
+# --------------------------------------------------------- ops that other versions of the API make
+
+
+def _raw(tf: Any, sess: Any, variant: Any, types: Any, shapes: Any) -> Any:
+    """The elements of a dataset that a raw op gives, and its cardinality."""
+    resource = tf.raw_ops.IteratorV2(
+        shared_name="", container="", output_types=types, output_shapes=shapes
+    )
+    make = tf.raw_ops.MakeIterator(dataset=variant, iterator=resource)
+    element = tf.raw_ops.IteratorGetNext(
+        iterator=resource, output_types=types, output_shapes=shapes
+    )
+    count = tf.raw_ops.DatasetCardinality(input_dataset=variant)
+    seen: list[Any] = []
+    try:
+        sess.run(make)
+        while len(seen) < _MOST_ELEMENTS:
+            seen.append(plain(sess.run(element)))
+    except tf.errors.OpError as error:
+        seen.append(described_error(error)[:1])
+    return [seen, attempt(tf, lambda: int(sess.run(count)))]
+
+
+def _int64(tf: Any, value: Any) -> Any:
+    return tf.constant(value, tf.int64)
+
+
+@iterators
+def _raw_of_numbers(tf: Any, sess: Any) -> Any:
+    raw, one = tf.raw_ops, {"output_types": [tf.int64], "output_shapes": [[]]}
+    many = {"output_types": [tf.int64], "output_shapes": [[None]]}
+    source = tf.data.Dataset.range(7)._variant_tensor
+    five, two = _int64(tf, 5), _int64(tf, 2)
+    cache = raw.AnonymousMemoryCache()[0]
+    dummy = raw.DummySeedGenerator()
+    nothing = tf.constant([], tf.string)
+    built = [
+        (raw.CacheDatasetV2(input_dataset=source, filename="", cache=cache, **one), one),
+        (
+            raw.ShuffleDatasetV3(
+                input_dataset=source,
+                buffer_size=five,
+                seed=two,
+                seed2=five,
+                seed_generator=dummy,
+                **one,
+            ),
+            one,
+        ),
+        (
+            raw.ShuffleAndRepeatDatasetV2(
+                input_dataset=source,
+                buffer_size=five,
+                seed=two,
+                seed2=five,
+                count=two,
+                seed_generator=dummy,
+                **one,
+            ),
+            one,
+        ),
+        (
+            raw.ShuffleDatasetV2(
+                input_dataset=source,
+                buffer_size=five,
+                seed_generator=raw.AnonymousSeedGenerator(seed=two, seed2=five, reshuffle=False)[0],
+                **one,
+            ),
+            one,
+        ),
+        (raw.ModelDataset(input_dataset=source, **one), one),
+        (
+            raw.OptimizeDataset(input_dataset=source, optimizations=nothing, **one),
+            one,
+        ),
+        (raw.AssertCardinalityDataset(input_dataset=source, cardinality=two, **one), one),
+        (raw.ExperimentalIgnoreErrorsDataset(input_dataset=source, **one), one),
+        (
+            raw.ParallelBatchDataset(
+                input_dataset=source,
+                batch_size=two,
+                num_parallel_calls=two,
+                drop_remainder=True,
+                **many,
+            ),
+            many,
+        ),
+        (
+            raw.UnbatchDataset(
+                input_dataset=tf.data.Dataset.range(7).batch(2)._variant_tensor, **one
+            ),
+            one,
+        ),
+        (
+            raw.ExperimentalDirectedInterleaveDataset(
+                selector_input_dataset=tf.data.Dataset.range(2).repeat()._variant_tensor,
+                data_input_datasets=[source, source],
+                **one,
+            ),
+            one,
+        ),
+        (raw.RandomDataset(seed=two, seed2=five, **one), one),
+    ]
+    return [
+        _raw(tf, sess, variant, form["output_types"], form["output_shapes"])
+        for variant, form in built
+    ]
+
+
+@iterators
+def _raw_cardinalities(tf: Any, sess: Any) -> Any:
+    numbers = tf.data.Dataset.range(10)
+    datasets = [
+        numbers.repeat(), numbers.repeat(3), numbers.repeat(0), numbers.filter(lambda x: x > 1),
+        numbers.repeat().take(4), numbers.skip(3), numbers.skip(30), numbers.shard(3, 0),
+        numbers.shard(3, 2), numbers.batch(3), numbers.batch(3, drop_remainder=True),
+        numbers.window(3), numbers.window(3, drop_remainder=True), numbers.window(2, 3, 2),
+        numbers.window(2, 3, 2, drop_remainder=True), numbers.concatenate(numbers),
+        numbers.concatenate(numbers.repeat()), numbers.concatenate(numbers.filter(lambda x: x > 1)),
+        tf.data.Dataset.zip((numbers, numbers.repeat())), numbers.shuffle(3), numbers.cache(),
+        tf.data.Dataset.zip((numbers.take(3), numbers)), numbers.prefetch(1),
+        numbers.map(lambda x: x), numbers.repeat().map(lambda x: x),
+        numbers.flat_map(lambda x: tf.data.Dataset.from_tensors(x)),
+        numbers.filter(lambda x: x > 1).take(0), numbers.filter(lambda x: x > 1).take(3),
+        numbers.apply(tf.data.experimental.shuffle_and_repeat(3)),
+        numbers.apply(tf.data.experimental.shuffle_and_repeat(3, 2)),
+        numbers.apply(tf.data.experimental.ignore_errors()),
+        numbers.batch(2, drop_remainder=True).unbatch(), tf.data.experimental.RandomDataset(1),
+        numbers.apply(tf.data.experimental.map_and_batch(lambda x: x, 3)),
+        numbers.apply(tf.data.experimental.scan(np.int64(0), lambda s, x: (s, x))),
+    ]  # fmt: skip
+    counts = [tf.data.experimental.cardinality(dataset) for dataset in datasets]
+    return sess.run(counts)

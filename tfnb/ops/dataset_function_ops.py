@@ -73,12 +73,12 @@ def _map(
     preserve_cardinality: bool,
 ) -> Dataset:
     source, function = as_dataset(input_dataset), CapturedFunction(f, other_arguments)
-    size = source.cardinality if preserve_cardinality else UNKNOWN
     return Dataset(
         output_types,
         output_shapes,
         lambda scope: _MapIterator(source.make(scope), function.bound(scope), preserve_cardinality),
-        size if preserve_cardinality or source.cardinality >= 0 else source.cardinality,
+        # A function may end the sequence.
+        source.cardinality if preserve_cardinality else UNKNOWN,
     )
 
 

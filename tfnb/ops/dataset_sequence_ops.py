@@ -136,7 +136,7 @@ def take_dataset(
     elif size == INFINITE:
         total = most
     else:
-        total = min(size, most) if size >= 0 else UNKNOWN if most else 0
+        total = min(size, most) if size >= 0 else UNKNOWN
     return Dataset(
         output_types, output_shapes, lambda scope: _TakeIterator(source.make(scope), most), total
     )

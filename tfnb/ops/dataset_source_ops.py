@@ -198,11 +198,15 @@ class RandomWords:
     def __init__(self, seed: int, seed2: int) -> None:
         self._generator = GuardedPhilox(seed, seed2)
         self._left: list[int] = []
+        self._num_blocks = 1
 
     def take(self) -> int:
         """The next word."""
         if not self._left:
-            self._left = [*reversed(self._generator.reserve_blocks(1).block())]
+            # Few are made at first, as many ask for no more than two.
+            count, self._num_blocks = self._num_blocks, 64
+            blocks = self._generator.reserve_blocks(count).blocks(np, count)
+            self._left = blocks.ravel()[::-1].tolist()
         return self._left.pop()
 
 
