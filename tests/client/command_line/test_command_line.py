@@ -1,0 +1,263 @@
+"""The command ``tfnb``: its output, its files, its exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.client.command_line.main import main
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def graph_file(tmp_path: Path) -> Path:
+    """y = 2 * x + 1, as a binary GraphDef."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 2], name="x")
+        tf.add(x * 2.0, 1.0, name="y")
+    path = tmp_path / "graph.pb"
+    path.write_bytes(graph.as_graph_def().SerializeToString())
+    return path
+
+
+@pytest.fixture
+def saved_model(tmp_path: Path) -> Path:
+    """y = w * x with a variable w of 3."""
+    folder = tmp_path / "model"
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        w = tf.get_variable("w", initializer=3.0)
+        y = tf.multiply(w, x, name="y")
+        sess.run(w.initializer)
+        tf.saved_model.simple_save(sess, str(folder), {"input": x}, {"result": y})
+    return folder
+
+
+def test_a_summary_says_what_a_graph_takes_and_gives(
+    graph_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Inputs with types and shapes, outputs, how many ops of each kind."""
+    assert main(["summary", str(graph_file)]) == 0
+    text = capsys.readouterr().out
+    assert "GraphDef, 5 nodes" in text
+    assert "x float32 (?, 2)" in text
+    assert "outputs (1)\n  y" in text
+    assert "2 Const" in text
+
+
+def test_a_summary_as_json(saved_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With signatures, tags, variables."""
+    assert main(["summary", str(saved_model), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["kind"] == "SavedModel"
+    assert found["tags"] == ["serve"]
+    assert found["variables"][0]["name"] == "w"
+    signature = found["signatures"]["serving_default"]
+    assert signature["inputs"]["input"] == {"tensor": "x:0", "dtype": "float32", "shape": [None]}
+    assert main(["summary", str(saved_model / "saved_model.pb")]) == 0
+    assert "signature serving_default" in capsys.readouterr().out
+
+
+def test_ops_that_are_not_known_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Though such a graph cannot be run."""
+    path = tmp_path / "strange.pbtxt"
+    path.write_text('node { name: "a" op: "NobodyKnowsThis" }')
+    assert main(["summary", str(path)]) == 0
+    assert "ops that tfnb does not know (1)\n  NobodyKnowsThis" in capsys.readouterr().out
+    assert main(["run", str(path), "--fetch", "a"]) == 1
+    assert "NobodyKnowsThis" in capsys.readouterr().err
+
+
+def test_a_run_takes_and_gives_arrays(graph_file: Path, tmp_path: Path) -> None:
+    """From .npy, from .npz, to .npz."""
+    x = np.array([[1, 2]], np.float32)
+    np.save(tmp_path / "x.npy", x)
+    np.savez(tmp_path / "all.npz", x=x, other=x)
+    for source in ("x.npy", "all.npz[x]"):
+        out = tmp_path / "out.npz"
+        feed = f"x=@{tmp_path / source}"
+        arguments = ["run", str(graph_file), "--feed", feed, "--fetch", "y:0", "-o", str(out)]
+        assert main(arguments) == 0
+        with np.load(out) as found:
+            assert found["y:0"].tolist() == [[3, 5]]
+
+
+def test_a_run_prints_what_has_no_file(
+    graph_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And takes JSON."""
+    assert main(["run", str(graph_file), "--feed", "x=[[1, 2]]", "--fetch", "y"]) == 0
+    assert capsys.readouterr().out == "y = [[3. 5.]]\n"
+
+
+def test_a_saved_model_runs_by_the_names_of_its_signature(
+    saved_model: Path, tmp_path: Path
+) -> None:
+    """Without fetches: all its outputs."""
+    out = tmp_path / "out.npy"
+    assert main(["run", str(saved_model), "--feed", "input=[2]", "-o", str(out)]) == 0
+    assert np.load(out).tolist() == [6]
+
+
+def test_a_meta_graph_runs_with_its_checkpoint(tmp_path: Path) -> None:
+    """Which has the values of the variables."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.get_variable("v", initializer=[4.0])
+        tf.identity(v, name="y")
+        sess.run(v.initializer)
+        prefix = tf.train.Saver().save(sess, str(tmp_path / "model"))
+    out = str(tmp_path / "out.npy")
+    arguments = ["run", f"{prefix}.meta", "--fetch", "y", "--checkpoint", prefix, "-o", out]
+    assert main(arguments) == 0
+    assert np.load(out).tolist() == [4]
+
+
+def test_strings_come_as_bytes(tmp_path: Path) -> None:
+    """Without pickling."""
+    with tf.Graph().as_default() as graph:
+        tf.constant(["one", "three"], name="s")
+    path = tmp_path / "g.pb"
+    path.write_bytes(graph.as_graph_def().SerializeToString())
+    assert main(["run", str(path), "--fetch", "s", "-o", str(tmp_path / "s.npy")]) == 0
+    assert np.load(tmp_path / "s.npy", allow_pickle=False).tolist() == [b"one", b"three"]
+
+
+def test_effects_need_leave(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A graph from a file reads files only with --allow read."""
+    secret = tmp_path / "secret"
+    secret.write_text("s")
+    with tf.Graph().as_default() as graph:
+        tf.read_file(str(secret), name="r")
+    path = tmp_path / "g.pb"
+    path.write_bytes(graph.as_graph_def().SerializeToString())
+    assert main(["run", str(path), "--fetch", "r"]) == 1
+    assert "wants to" in capsys.readouterr().err
+    assert main(["run", str(path), "--fetch", "r", "--allow", "read"]) == 0
+
+
+def test_binary_and_text_are_converted_both_ways(graph_file: Path, tmp_path: Path) -> None:
+    """And are the same graph afterwards."""
+    text, binary = tmp_path / "g.pbtxt", tmp_path / "back.pb"
+    assert main(["convert", str(graph_file), str(text)]) == 0
+    assert 'name: "y"' in text.read_text()
+    assert main(["convert", str(text), str(binary)]) == 0
+    first, last = (tf.GraphDef.FromString(p.read_bytes()) for p in (graph_file, binary))
+    assert first == last
+
+
+def test_a_saved_model_is_frozen(saved_model: Path, tmp_path: Path) -> None:
+    """The result has no variable, and gives the same."""
+    frozen = tmp_path / "frozen.pb"
+    assert main(["convert", str(saved_model), str(frozen)]) == 0
+    graph_def = tf.GraphDef.FromString(frozen.read_bytes())
+    assert not any("Variable" in node.op for node in graph_def.node)
+    out = tmp_path / "out.npy"
+    assert main(["run", str(frozen), "--feed", "x=[2]", "--fetch", "y", "-o", str(out)]) == 0
+    assert np.load(out).tolist() == [6]
+    assert main(["convert", str(saved_model), str(frozen), "--output", "w"]) == 0
+    assert [n.name for n in tf.GraphDef.FromString(frozen.read_bytes()).node] == ["w"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["summary", "none.pb"], 3, "none.pb; No such file"),
+        (["summary", "{junk}"], 3, "is no GraphDef"),
+        (["summary", "{folder}"], 3, "folder without saved_model.pb"),
+        (["summary", "{graph}", "--tags", "serve"], 3, "no SavedModel folder"),
+        (["summary", "{model}", "--tags", "train"], 3, "no graph with the tags train"),
+        (["run", "{graph}"], 2, "--fetch is needed"),
+        (["run", "{graph}", "--fetch", "y", "--feed", "x"], 2, "say name=value"),
+        (["run", "{graph}", "--fetch", "y", "--feed", "x=abc"], 2, "no JSON"),
+        (["run", "{graph}", "--fetch", "y", "--feed", "x=@{junk}"], 2, "no array file"),
+        (["run", "{graph}", "--fetch", "y", "-o", "a.txt"], 2, "must end with .npz"),
+        (["run", "{graph}", "--fetch", "y", "--fetch", "x", "-o", "a.npy"], 2, "need a .npz"),
+        (["run", "{graph}", "--fetch", "nobody"], 1, "nobody"),
+        (["run", "{graph}", "--fetch", "y"], 1, "x"),
+        (["run", "{graph}", "--fetch", "y", "--feed", "x=[1]"], 1, "shape"),
+        (["run", "{graph}", "--fetch", "y", "--checkpoint", "c"], 3, "give the .meta file"),
+        (["run", "{model}", "--signature", "other"], 3, "no signature 'other'"),
+        (["convert", "{graph}", "a.onnx"], 2, "must end with .pb"),
+        (["convert", "{graph}", "a.meta"], 3, "no MetaGraphDef"),
+        (["convert", "{graph}", "a.pb", "--output", "y"], 2, "graphs that are frozen"),
+    ],
+)
+def test_mistakes_have_exit_codes_and_one_line(
+    arguments: list[str],
+    code: int,
+    message: str,
+    graph_file: Path,
+    saved_model: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A script sees what kind of mistake it is, a person which."""
+    monkeypatch.chdir(tmp_path)
+    junk = tmp_path / "junk.pb"
+    junk.write_bytes(b"\x00\x01\xff junk \x00")
+    (tmp_path / "folder").mkdir()
+    names = {
+        "junk": junk, "graph": graph_file, "model": saved_model, "folder": tmp_path / "folder",
+    }  # fmt: skip
+    assert main([argument.format(**names) for argument in arguments]) == code
+    err = capsys.readouterr().err
+    assert err.startswith("tfnb: error: ")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_a_failed_run_leaves_the_output_as_it_was(graph_file: Path, tmp_path: Path) -> None:
+    """Files are written as a whole or not at all."""
+    out = tmp_path / "out.npz"
+    out.write_bytes(b"before")
+    assert main(["run", str(graph_file), "--fetch", "y", "-o", str(out)]) == 1
+    assert out.read_bytes() == b"before"
+
+
+def test_progress_goes_to_standard_error(
+    graph_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """When it takes long, and not with --quiet."""
+    arguments = ["run", str(graph_file), "--feed", "x=[[1, 2]]", "--fetch", "y"]
+    main([*arguments, "--progress-after", "0"])
+    captured = capsys.readouterr()
+    assert "tfnb: loading 5 nodes ..." in captured.err
+    assert "loading" not in captured.out
+    main([*arguments, "--progress-after", "0", "--quiet"])
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.slow
+def test_it_is_a_program(graph_file: Path, tmp_path: Path) -> None:
+    """As a subprocess, with exit codes a script can use."""
+
+    def call(*arguments: str) -> Any:
+        return subprocess.run(
+            [sys.executable, "-m", "tfnb", *arguments],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    out = tmp_path / "out.npz"
+    done = call("run", str(graph_file), "--feed", "x=[[1,2]]", "--fetch", "y", "-o", str(out))
+    assert (done.returncode, done.stdout) == (0, "")
+    with np.load(out) as found:
+        assert found["y"].tolist() == [[3, 5]]
+    assert call("summary", str(tmp_path / "none")).returncode == 3
+    assert call("run", str(graph_file)).returncode == 2
+    assert call("nonsense").returncode == 2
+    assert call("--version").stdout.startswith("tfnb ")

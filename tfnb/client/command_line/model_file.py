@@ -1,0 +1,134 @@
+"""Whatever holds a graph: GraphDef and MetaGraphDef, binary or text, SavedModel folders."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from google.protobuf import text_format
+from google.protobuf.message import DecodeError
+
+from tfnb.core import file_system
+from tfnb.ops.saved_model import constants
+from tfnb.ops.saved_model.loader import SavedModelLoader, contains_saved_model
+from tfnb.proto import graph_pb2, meta_graph_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.proto.graph_pb2 import GraphDef
+    from tfnb.proto.meta_graph_pb2 import MetaGraphDef
+
+type_of_kind = Literal["GraphDef", "MetaGraphDef", "SavedModel"]
+
+
+class ModelFileError(Exception):
+    """A file cannot be read as a model, or has no such part."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A model that was read.
+
+    Attributes:
+        path: Where from: a file, or the folder of a SavedModel.
+        kind: What it is.
+        graph_def: Its graph.
+        meta_graph: The graph with all that belongs to it; None for a mere GraphDef.
+        tags: Of the graph of a SavedModel.
+    """
+
+    path: str
+    kind: type_of_kind
+    graph_def: GraphDef
+    meta_graph: MetaGraphDef | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def signatures(self) -> dict[str, Any]:
+        """Name -> SignatureDef."""
+        return {} if self.meta_graph is None else dict(self.meta_graph.signature_def)
+
+
+def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
+    """The model at a path.
+
+    Args:
+        path: A file, or the folder of a SavedModel.
+        tags: Of the graph that is wanted of a SavedModel; needed if it has several.
+
+    Raises:
+        NotFoundError: There is no such file.
+        ModelFileError: It holds no model, or none with these tags.
+    """
+    name = os.path.basename(path)
+    if name in (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT):
+        path = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        return _saved_model(path, tags)
+    if tags is not None:
+        raise ModelFileError(f"{path} is no SavedModel folder, so that tags choose nothing")
+    data = file_system.read_file(path)
+    if path.endswith((".meta", ".meta.txt", ".metatxt")):
+        meta_graph = _parsed(path, data, meta_graph_pb2.MetaGraphDef())
+        return ModelFile(path, "MetaGraphDef", meta_graph.graph_def, meta_graph)
+    try:
+        graph_def = _parsed(path, data, graph_pb2.GraphDef())
+        if graph_def.node or not data:
+            return ModelFile(path, "GraphDef", graph_def)
+    except ModelFileError as error:
+        problem = error
+    else:
+        problem = ModelFileError(f"{path} holds a GraphDef without nodes")
+    try:  # a MetaGraphDef under another name
+        meta_graph = _parsed(path, data, meta_graph_pb2.MetaGraphDef())
+    except ModelFileError:
+        raise problem from None
+    if not meta_graph.graph_def.node:
+        raise problem
+    return ModelFile(path, "MetaGraphDef", meta_graph.graph_def, meta_graph)
+
+
+def _parsed(path: str, data: bytes, message: Any) -> Any:
+    """A message, from its binary form or from text."""
+    kind = type(message).__name__
+    is_text = path.endswith((".pbtxt", ".txt", ".metatxt"))
+    try:
+        if is_text or _looks_like_text(data):
+            return text_format.Parse(data.decode(), message)
+        message.ParseFromString(data)
+    except (DecodeError, text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
+        raise ModelFileError(f"{path} is no {kind}: {error}") from None
+    return message
+
+
+def _looks_like_text(data: bytes) -> bool:
+    """Whether all of the beginning is printable; a binary message begins with a small number."""
+    beginning = data[:512]
+    return bool(beginning) and all(byte >= 32 or byte in b"\t\n\r" for byte in beginning)
+
+
+def _saved_model(path: str, tags: Sequence[str] | None) -> ModelFile:
+    if not contains_saved_model(path):
+        raise ModelFileError(f"{path} is a folder without {constants.SAVED_MODEL_FILENAME_PB}")
+    try:
+        loader = SavedModelLoader(path)
+    except OSError as error:
+        raise ModelFileError(str(error)) from None
+    sets = [tuple(graph.meta_info_def.tags) for graph in loader.saved_model.meta_graphs]
+    if tags is None:
+        if len(sets) != 1:
+            raise ModelFileError(
+                f"{path} has {len(sets)} graphs; choose one with --tags: "
+                + "; ".join(",".join(found) for found in sets)
+            )
+        tags = sets[0]
+    try:
+        meta_graph = loader.get_meta_graph_def_from_tags(tags)
+    except RuntimeError:
+        known = "; ".join(",".join(found) for found in sets)
+        raise ModelFileError(
+            f"{path} has no graph with the tags {','.join(tags)}; there are: {known}"
+        ) from None
+    return ModelFile(path, "SavedModel", meta_graph.graph_def, meta_graph, tuple(tags))

@@ -1,0 +1,58 @@
+"""What long work says on standard error: nothing while it is short."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Progress:
+    """Names the phases that take long.
+
+    Args:
+        after: A phase is named when it has taken this many seconds.
+        is_quiet: Whether to say nothing at all.
+    """
+
+    def __init__(self, after: float = 1.0, is_quiet: bool = False) -> None:
+        self._after = after
+        self._is_quiet = is_quiet
+
+    @contextmanager
+    def phase(self, text: str) -> Iterator[None]:
+        """A block of work, named ``text``."""
+        if self._is_quiet:
+            yield
+            return
+        begin = time.monotonic()
+        lock = threading.Lock()
+        state = {"is_named": False, "is_over": False}  # guarded by lock
+
+        def name() -> None:
+            with lock:
+                if not state["is_over"] and not state["is_named"]:
+                    state["is_named"] = True
+                    print(f"tfnb: {text} ...", file=sys.stderr, flush=True)
+
+        timer = threading.Timer(self._after, name)
+        timer.daemon = True
+        if self._after <= 0:
+            name()
+        else:
+            timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            with lock:
+                state["is_over"] = True
+                is_named = state["is_named"]
+            if is_named:
+                seconds = time.monotonic() - begin
+                print(f"tfnb: {text}: {seconds:.1f} s", file=sys.stderr, flush=True)

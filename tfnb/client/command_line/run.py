@@ -1,0 +1,210 @@
+"""``tfnb run FILE``: feeds a model from arrays and writes what it gives."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.client import safety
+from tfnb.client.command_line.model_file import ModelFileError
+from tfnb.client.session import Session
+from tfnb.core import file_system
+from tfnb.framework.graph import Graph
+from tfnb.framework.importer import import_graph_def
+from tfnb.ops.saved_model.loader import SavedModelLoader
+from tfnb.ops.training.meta_graph import import_meta_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.client.command_line.model_file import ModelFile
+    from tfnb.client.command_line.progress import Progress
+
+
+class UsageError(Exception):
+    """The command line makes no sense."""
+
+
+def feed_value(text: str) -> tuple[str, Any]:
+    """Name and value of ``name=value``.
+
+    The value is ``@file.npy``, ``@file.npz[key]``, or JSON: ``2.5``, ``[[1, 2]]``, ``"text"``.
+
+    Raises:
+        UsageError: It is none of these.
+        NotFoundError: There is no such file.
+
+    >>> feed_value("x=[1, 2]")
+    ('x', [1, 2])
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise UsageError(f"--feed {text}: say name=value, for example x=@x.npy or x=[1,2]")
+    if not value.startswith("@"):
+        try:
+            return name, json.loads(value)
+        except ValueError:
+            raise UsageError(
+                f'--feed {text}: the value is no JSON; files begin with @, text stands in "..."'
+            ) from None
+    found = re.fullmatch(r"@(.+?)(?:\[([^\[\]]+)\])?", value)
+    if found is None:
+        raise UsageError(f"--feed {text}: name a file after the @")
+    return name, _array(found[1], found[2], text)
+
+
+def _array(path: str, key: str | None, text: str) -> Any:
+    data = file_system.read_file(path)
+    try:
+        loaded = np.load(io.BytesIO(data), allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise UsageError(f"--feed {text}: {path} is no array file: {error}") from None
+    if isinstance(loaded, np.ndarray):
+        if key is not None:
+            raise UsageError(f"--feed {text}: {path} holds one array, leave out [{key}]")
+        return loaded
+    keys = list(loaded)
+    if key is None and len(keys) == 1:
+        key = keys[0]
+    if key not in keys:
+        raise UsageError(f"--feed {text}: choose one of {path}[{'|'.join(keys)}]")
+    return loaded[key]
+
+
+def tensor_name(model: ModelFile, name: str, signature: Any, side: str) -> str:
+    """The tensor that a name on the command line means: a signature's key, or ``node[:output]``."""
+    if signature is not None:
+        infos = getattr(signature, side)
+        if name in infos:
+            return str(infos[name].name)
+    return name if ":" in name else f"{name}:0"
+
+
+def signature_named(model: ModelFile, key: str | None) -> Any:
+    """The signature of a name; the only one, or none, if no name is given.
+
+    Raises:
+        ModelFileError: There is none of that name.
+    """
+    found = model.signatures
+    if key is None:
+        usual = {k: s for k, s in found.items() if not k.startswith("__")}
+        return next(iter(usual.values())) if len(usual) == 1 else usual.get("serving_default")
+    if key not in found:
+        known = ", ".join(sorted(found)) or "none"
+        raise ModelFileError(f"{model.path} has no signature {key!r}; there are: {known}")
+    return found[key]
+
+
+def open_session(model: ModelFile, checkpoint: str | None, progress: Progress) -> Session:
+    """A session on a model, its variables restored where there is something to restore from.
+
+    Raises:
+        ModelFileError: A checkpoint is given for a file that does not say how to restore it.
+    """
+    graph = Graph()
+    sess = Session(graph=graph)
+    try:
+        count = len(model.graph_def.node)
+        with graph.as_default(), progress.phase(f"loading {count} nodes"):
+            if model.kind == "SavedModel":
+                SavedModelLoader(model.path).load(sess, model.tags)
+            elif model.kind == "MetaGraphDef":
+                saver = import_meta_graph(model.meta_graph)
+                if checkpoint is not None:
+                    if saver is None:
+                        raise ModelFileError(f"{model.path} has no variables to restore")
+                    saver.restore(sess, checkpoint)
+            else:
+                if checkpoint is not None:
+                    raise ModelFileError(
+                        f"{model.path} is a GraphDef, which does not say how to restore "
+                        "variables: give the .meta file beside the checkpoint"
+                    )
+                import_graph_def(model.graph_def, name="")
+    except BaseException:
+        sess.close()
+        raise
+    return sess
+
+
+def run(
+    model: ModelFile,
+    feeds: Sequence[str],
+    fetches: Sequence[str],
+    output: str | None,
+    progress: Progress,
+    signature_key: str | None = None,
+    checkpoint: str | None = None,
+    allowed: Sequence[Any] = (),
+) -> None:
+    """Run a model once; write what was fetched to a file, or print it.
+
+    Args:
+        model: The model.
+        feeds: ``name=value`` each.
+        fetches: Names of tensors; all outputs of the signature if empty.
+        output: ``.npz``, or ``.npy`` for a single fetch; standard output if None.
+        progress: Hears of long work.
+        signature_key: The signature whose keys are names; the only one if None.
+        checkpoint: Where variables are restored from.
+        allowed: Effects that the graph may have.
+
+    Raises:
+        UsageError: The arguments make no sense.
+        ModelFileError: The model has no such part.
+        OpError: The run failed.
+    """
+    signature = signature_named(model, signature_key)
+    if not fetches:
+        if signature is None:
+            raise UsageError("--fetch is needed: the model has no signature that says its outputs")
+        fetches = sorted(signature.outputs)
+    if output is not None and not output.endswith((".npz", ".npy")):
+        raise UsageError(f"-o {output}: the name must end with .npz or .npy")
+    if output is not None and output.endswith(".npy") and len(fetches) != 1:
+        raise UsageError(f"-o {output}: {len(fetches)} fetches need a .npz file")
+    given = dict(feed_value(text) for text in feeds)
+    feed_dict = {tensor_name(model, n, signature, "inputs"): v for n, v in given.items()}
+    wanted = [tensor_name(model, name, signature, "outputs") for name in fetches]
+    with open_session(model, checkpoint, progress) as sess:
+        for effect in allowed:
+            safety.allow(effect, graph=sess.graph)
+        with progress.phase(f"running {', '.join(fetches)}"):
+            values = sess.run(wanted, feed_dict=feed_dict)
+    results = dict(zip(fetches, values, strict=True))
+    if output is None:
+        for name, value in results.items():
+            print(f"{name} = {np.array2string(np.asarray(value), threshold=50)}")
+        return
+    with progress.phase(f"writing {output}"):
+        write_arrays(output, results)
+    print(f"{output}: {', '.join(results)}", file=sys.stderr)
+
+
+def write_arrays(path: str, arrays: dict[str, Any]) -> None:
+    """Write arrays to a file, which is there as a whole or not at all."""
+    plain = {name: _storable(name, np.asarray(value)) for name, value in arrays.items()}
+    buffer = io.BytesIO()
+    if path.endswith(".npy"):
+        np.save(buffer, next(iter(plain.values())), allow_pickle=False)
+    else:
+        np.savez(buffer, allow_pickle=False, **plain)
+    file_system.write_file(path, buffer.getvalue())
+
+
+def _storable(name: str, array: Any) -> Any:
+    """An array as NumPy's files can hold it without pickling: strings as fixed-size bytes."""
+    if array.dtype.kind == "V" or array.dtype.name == "bfloat16":
+        return array.astype(np.float32)
+    if array.dtype != object:
+        return array
+    texts = [bytes(item) for item in array.ravel()]
+    if any(text.endswith(b"\0") for text in texts):
+        raise UsageError(f"{name} holds strings that end with a zero byte: a .npy file loses it")
+    return np.array(texts, np.bytes_).reshape(array.shape)
