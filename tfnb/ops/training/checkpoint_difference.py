@@ -93,15 +93,21 @@ def wanted_tensors(graph: Graph, restore_op: Operation) -> list[WantedTensor]:
     found: list[WantedTensor] = []
     waiting, seen = [restore_op], {restore_op}
     readers: dict[Operation, list[WantedTensor]] = {}
+
+    def read_by(op: Operation) -> list[WantedTensor]:
+        if op not in readers:
+            readers[op] = _read_by(op)
+        return readers[op]
+
     while waiting:
         op = waiting.pop()
         if op.type in _READING_OPS:
-            readers.setdefault(op, _read_by(op))
+            read_by(op)
             continue
         for position, tensor in enumerate(op.inputs):
             reshaped, source = _source_of(tensor)
             if source.op.type in _READING_OPS:
-                tensors = readers.setdefault(source.op, _read_by(source.op))
+                tensors = read_by(source.op)
                 if source.value_index < len(tensors):
                     _note_taker(tensors[source.value_index], op, position, reshaped)
         for before in (*op.control_inputs, *(tensor.op for tensor in op.inputs)):
