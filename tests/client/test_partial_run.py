@@ -248,3 +248,19 @@ def test_fed_tensor_can_be_fetched(sess: tf.Session) -> None:
     handle = sess.partial_run_setup([r], [a])
     value, plus = sess.partial_run(handle, [a, r], {a: 1.0})
     assert (value.shape, value, plus) == ((), 1.0, 2.0)
+
+
+def test_a_loop_that_lacks_the_feed_of_another_variable_says_so(sess: tf.Session) -> None:
+    """It goes on for as many iterations as may be in flight; TensorFlow then waits for ever."""
+    x, z = tf.placeholder(tf.int32, [], name="x"), tf.placeholder(tf.int32, [], name="z")
+    found = {}
+    for limit in (3, 50):
+        found[limit], other = tf.while_loop(
+            lambda i, _, limit=limit: i < limit, lambda i, j: (i + 1, j + 1), [x, z]
+        )
+        handle = sess.partial_run_setup([found[limit], other], [x, z])
+        if limit == 3:
+            assert sess.partial_run(handle, found[limit], {x: 0}) == 3
+        else:
+            with pytest.raises(tf.errors.InvalidArgumentError, match="Not fed yet: z:0"):
+                sess.partial_run(handle, found[limit], {x: 0})

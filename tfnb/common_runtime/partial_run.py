@@ -170,10 +170,7 @@ class PartialRuns:
             run.error = error
         while len(arrived) < len(fetches):
             if not run_state.inbox and run_state.num_waiting <= _num_missing(run):
-                missing = next(name for name in fetches if name not in arrived)
-                raise errors.internal(
-                    f"Nothing is left that could compute the fetch {missing} of this partial run."
-                )
+                raise _nothing_left(run, next(name for name in fetches if name not in arrived))
             wait_for_answer(run_state, deadline)
             pump(run_state, run.executors)
         if errors_seen:
@@ -274,6 +271,22 @@ class PartialRuns:
         for run in runs:
             run.run_state.abort(error)
             run.run_state.wake.set()
+
+
+def _nothing_left(run: _PartialRun, fetch: str) -> errors.OpError:
+    """A fetch that does not come.
+
+    TensorFlow waits until the time is up.  Here nobody else could feed while this call waits.
+    """
+    text = f"Nothing is left that could compute the fetch {fetch} of this partial run."
+    missing = [name for name, is_fed in run.fed.items() if not is_fed]
+    if not missing:
+        return errors.internal(text)
+    return errors.invalid_argument(
+        f"{text} Not fed yet: {', '.join(missing)}. Feed these in the same call or before: a "
+        "while_loop that lacks the value of one variable goes on with the others only for "
+        "parallel_iterations."
+    )
 
 
 def _num_missing(run: _PartialRun) -> int:
