@@ -113,8 +113,8 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("SqrtGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
 def sqrt_grad(xp: Any, y: Any, dy: Any) -> Any:
-    """Dy * 0.5 / y, where y = sqrt(x)."""
-    return _half_of(dy) / xp.conj(y)
+    """Dy * 0.5 / y, where y = sqrt(x); 0 where dy is 0, whatever y is."""
+    return _unless_zero(xp, dy, _half_of(dy) / xp.conj(y))
 
 
 @sqrt_grad.gradient
@@ -136,9 +136,9 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("RsqrtGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
 def rsqrt_grad(xp: Any, y: Any, dy: Any) -> Any:
-    """Dy * -0.5 * y**3, where y = 1 / sqrt(x)."""
+    """Dy * -0.5 * y**3, where y = 1 / sqrt(x); 0 where dy is 0, whatever y is."""
     out = xp.conj(y)
-    return -_half_of(dy) * out * (out * out)
+    return _unless_zero(xp, dy, -_half_of(dy) * out * (out * out))
 
 
 @rsqrt_grad.gradient
@@ -160,9 +160,9 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("ReciprocalGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
 def reciprocal_grad(xp: Any, y: Any, dy: Any) -> Any:
-    """-dy * y * y, where y = 1 / x."""
+    """-dy * y * y, where y = 1 / x; 0 where dy is 0, whatever y is."""
     out = xp.conj(y)
-    return -dy * (out * out)
+    return _unless_zero(xp, dy, -dy * (out * out))
 
 
 @reciprocal_grad.gradient
@@ -184,15 +184,25 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("InvGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
 def inv_grad(xp: Any, y: Any, dy: Any) -> Any:
-    """-dy * y * y, where y = 1 / x."""
+    """-dy * y * y, where y = 1 / x; 0 where dy is 0, whatever y is."""
     out = xp.conj(y)
-    return -dy * (out * out)
+    return _unless_zero(xp, dy, -dy * (out * out))
 
 
 @inv_grad.gradient
 def _(op: Any, grad: Any) -> Any:
     y, b = conj(op.inputs[0]), op.inputs[1]
     return -2.0 * conj(grad) * b * y, inv_grad(y, grad)
+
+
+def _unless_zero(xp: Any, dy: Any, found: Any) -> Any:
+    """Zero where the incoming gradient is zero, so that a pole nobody asks about stays unseen."""
+    return xp.where(dy == 0, _zero(dy), found)
+
+
+def _zero(x: Any) -> Any:
+    """0 in the dtype of x."""
+    return x.dtype.type(0)
 
 
 def _one(x: Any) -> Any:

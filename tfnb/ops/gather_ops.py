@@ -452,7 +452,7 @@ def gather_nd_value(xp: Any, params: Any, indices: Any, policy: str, node_name: 
         )
     out_shape = indices.shape[:-1] + params.shape[depth:]
     if params.size == 0:
-        if math.prod(indices.shape[:-1]) and math.prod(params.shape[depth:]):
+        if math.prod(indices.shape[:-1]):
             raise errors.invalid_argument(
                 "Requested more than 0 entries, but params is empty.  Params shape: "
                 f"{shape_text(params.shape)}"
@@ -564,9 +564,8 @@ def batch_gather_nd(params: Any, indices: Any, batch_dims: int, name: str | None
 
 def _scatter_nd_shape(c: InferenceContext) -> TensorShape:
     c.with_rank(2, 1)
+    c.with_rank_at_least(1, 1)
     target = c.constant_value_as_shape(2)
-    if 0 in (target.dim_values or ()) and c.inputs[0].num_elements() and c.inputs[1].num_elements():
-        raise ValueError("Indices and updates specified for empty input")
     return scatter_nd_shape_of(c, target, 0, 1)
 
 
@@ -577,6 +576,10 @@ def scatter_nd_shape_of(
     indices = c.with_rank_at_least(indices_at, 1).dim_values
     updates = c.inputs[updates_at].dim_values
     dims = target.dim_values
+    if target.num_elements() == 0 and (
+        c.inputs[indices_at].num_elements() or c.inputs[updates_at].num_elements()
+    ):
+        raise ValueError("Indices and updates specified for empty input")
     if dims is None or indices is None or updates is None or indices[-1] is None:
         return target
     outer, depth = len(indices) - 1, indices[-1]
@@ -606,9 +609,34 @@ def _static(dims: Any) -> str:
     return shape_text(["?" if dim is None else dim for dim in dims])
 
 
-def _check_nd(dims: Any, indices: Any, updates: Any) -> None:
-    outer, depth = indices.ndim - 1, indices.shape[-1]
-    if updates.ndim < outer or updates.shape[:outer] != indices.shape[:-1]:
+def check_nd(dims: Any, indices: Any, updates: Any) -> None:
+    """Checks what scattering kernels get against the shape that it goes into.
+
+    A vector of indices counts as rows of one coordinate here, though shape functions take it for
+    one row of coordinates.
+    """
+    for name, part in (("Indices", indices), ("Updates", updates)):
+        if part.ndim < 1:
+            raise errors.invalid_argument(f"{name} shape must have rank at least one. Found:[]")
+    given = bool(indices.size) + bool(updates.size)
+    if given and not (given == 2 and math.prod(dims)):
+        raise errors.invalid_argument(
+            "Indices and updates specified for empty output shape. indices shape: "
+            f"{shape_text(indices.shape)}"
+        )
+    outer, depth = (indices.ndim - 1, indices.shape[-1]) if indices.ndim > 1 else (1, 1)
+    _check_nd_parts(dims, indices, updates, outer, depth)
+
+
+def _check_nd_as_one(dims: Any, indices: Any, updates: Any) -> None:
+    """Checks as `check_nd` does, and besides that a vector of indices fits as one row."""
+    check_nd(dims, indices, updates)
+    if indices.ndim == 1:
+        _check_nd_parts(dims, indices, updates, 0, indices.shape[0])
+
+
+def _check_nd_parts(dims: Any, indices: Any, updates: Any, outer: int, depth: int) -> None:
+    if updates.shape[:outer] != indices.shape[:outer]:
         raise errors.invalid_argument(
             f"Dimensions [0,{outer}) of indices[shape={shape_text(indices.shape)}] must match "
             f"dimensions [0,{outer}) of updates[shape={shape_text(updates.shape)}]"
@@ -624,6 +652,8 @@ def scatter_nd_into(
     xp: Any, target: Any, indices: Any, updates: Any, operation: str, policy: str = ""
 ) -> None:
     """Combines updates into an array that may be written to, at coordinates."""
+    if indices.ndim == 1:
+        indices = indices.reshape(-1, 1)
     depth = indices.shape[-1]
 
     def refuse(position: int) -> None:
@@ -657,26 +687,13 @@ def scatter_nd_op(
     xp: Any, indices: Any, updates: Any, shape: Any, *, bad_indices_policy: str
 ) -> Any:
     """Zeros with updates added at coordinates."""
-    if indices.ndim < 1:
-        raise errors.invalid_argument(
-            f"Indices shape must have rank at least one. Found:{shape_text(indices.shape)}"
-        )
-    if updates.ndim < 1:
-        raise errors.invalid_argument(
-            f"Updates shape must have rank at least one. Found:{shape_text(updates.shape)}"
-        )
     if shape.ndim != 1:
         raise errors.invalid_argument("Shape must be a vector")
     sizes = shape.tolist()
     for size in sizes:
         if size < 0:
             raise errors.invalid_argument(f"Dimension {size} must be >= 0")
-    if 0 in sizes and indices.size and updates.size:
-        raise errors.invalid_argument(
-            f"Indices and updates specified for empty output.  indices shape: "
-            f"{shape_text(indices.shape)}"
-        )
-    _check_nd(sizes, indices, updates)
+    _check_nd_as_one(sizes, indices, updates)
     if updates.dtype == object:
         out = np.empty(sizes, object)
         out[...] = b""
@@ -719,7 +736,7 @@ def scatter_nd_non_aliasing_add(
     xp: Any, input: Any, indices: Any, updates: Any, *, bad_indices_policy: str
 ) -> Any:
     """The input with updates added at coordinates."""
-    _check_nd(input.shape, indices, updates)
+    check_nd(input.shape, indices, updates)
     out = xp.array(input)
     scatter_nd_into(xp, out, indices, updates, "add", bad_indices_policy)
     return out
@@ -733,29 +750,10 @@ def _(op: Any, grad: Any) -> Any:
 def _tensor_scatter(
     xp: Any, tensor: Any, indices: Any, updates: Any, policy: str, operation: str
 ) -> Any:
-    if tensor.ndim < 1 and indices.shape[-1:] != (0,):
-        pass
-    outer = indices.ndim - 1
-    if indices.ndim < 1:
-        raise errors.invalid_argument("Indices shape must have rank at least one")
-    if updates.ndim < outer or updates.shape[:outer] != indices.shape[:-1]:
-        raise errors.invalid_argument(
-            "Outer dimensions of indices and update must match. Indices shape: "
-            f"{shape_text(indices.shape)}, updates shape:{shape_text(updates.shape)}"
-        )
-    depth = indices.shape[-1]
-    if depth > tensor.ndim or updates.shape[outer:] != tensor.shape[depth:]:
-        raise errors.invalid_argument(
-            "Inner dimensions of output shape must match inner dimensions of updates shape. "
-            f"Output: {shape_text(tensor.shape)} updates: {shape_text(updates.shape)}"
-        )
+    _check_nd_as_one(tensor.shape, indices, updates)
     out = xp.array(tensor)
-    if out.size and updates.size:
+    if updates.size:
         scatter_nd_into(xp, out, indices, updates, operation, policy)
-    elif updates.size == 0:
-        pass
-    elif indices.size:
-        raise errors.invalid_argument("Indices and updates specified for empty output tensor")
     return out
 
 

@@ -566,7 +566,7 @@ def _diag_part_shape(c: InferenceContext) -> TensorShape:
 @register_op("DiagPart", "input: T -> diagonal: T", _DIAG_TYPES, shape=_diag_part_shape)
 def diag_part(xp: Any, input: Any) -> Any:
     """The diagonal of a tensor whose shape is twice the same."""
-    if input.ndim % 2 or input.ndim == 0:
+    if input.ndim % 2:
         raise errors.invalid_argument(
             "The rank of the tensor should be even and positive, got shape "
             f"{shape_text(input.shape)}"

@@ -502,6 +502,8 @@ def _scatter_op(name: str, operation: str, types: str) -> OpDefinition:
     )
     def scatter(ctx: Any, resource: Any, indices: Any, updates: Any) -> None:
         cell = find_variable(ctx, resource)
+        if operation == "div" and updates.dtype.kind != "c" and (updates == 0).any():
+            raise errors.invalid_argument("updates must not contain 0")
         scatter_into_rows(ctx.xp, cell, indices, updates, operation)
 
     scatter.__doc__ = f"Combines rows into those of a variable: {operation}."
@@ -519,6 +521,7 @@ resource_scatter_max = _scatter_op("ResourceScatterMax", "max", "numbertype")
 
 def _scatter_nd_shape(c: InferenceContext) -> list[TensorShape]:
     data = c.input_handle_data(0)
+    c.with_rank_at_least(2, 1)
     if data:
         scatter_nd_shape_of(c, data[0][1], 1, 2)
     return []

@@ -286,7 +286,7 @@ def _unsorted(
     ids = segment_ids.reshape(-1)
     wide = _widened(data)
     values = wide.reshape(ids.size, *data.shape[rank:])
-    if ids.size and int(ids.max()) >= rows:
+    if data.size and int(ids.max()) >= rows:
         at = int(xp.argmax(ids >= rows))
         place = ", ".join(map(str, np.unravel_index(at, segment_ids.shape)))
         raise errors.invalid_argument(

@@ -37,6 +37,9 @@ def _range_shape(c: InferenceContext) -> TensorShape:
     start, limit, delta = (c.constant_value(index) for index in builtins.range(3))
     if start is None or limit is None or delta is None:
         return TensorShape([None])
+    if c.attr("Tidx") is dtypes.float16:
+        # TensorFlow has the kernel, but counts no float16 ranges while building.
+        raise ValueError("Unsupported dtype half")
     if delta == 0:
         raise ValueError("Requires delta != 0")
     if delta > 0 and start > limit:

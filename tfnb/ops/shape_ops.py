@@ -577,9 +577,9 @@ def _broadcast_to_shape(c: InferenceContext) -> TensorShape:
     if len(dims) > len(out):
         raise ValueError(f"Shape must be at most rank {len(out)} but is rank {len(dims)}")
     if out.count(None) == len(out):
-        # Nothing is known but the rank; a dimension that is not 1 stays what it is.
+        # Nothing is known but the rank; a dimension above 1 stays what it is.
         head = [None] * (len(out) - len(dims))
-        return TensorShape([*head, *[None if n == 1 else n for n in dims]])
+        return TensorShape([*head, *[None if n in (0, 1) else n for n in dims]])
     for index in builtins.range(len(dims)):
         a, b = dims[-1 - index], out[-1 - index]
         if a is not None and b is not None and a not in (1, b):

@@ -26,7 +26,7 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.ops.broadcasting import shape_text
-from tfnb.ops.gather_ops import check_indices, scatter_nd_into, scatter_nd_shape_of
+from tfnb.ops.gather_ops import check_indices, check_nd, scatter_nd_into, scatter_nd_shape_of
 from tfnb.ops.scatter_kernels import scatter_rows
 
 if TYPE_CHECKING:
@@ -351,23 +351,14 @@ def scatter_nd_into_cell(
             raise errors.invalid_argument(
                 f"Output must be at least 1-D, got shape: {shape_text(shape)}"
             )
-        if indices.ndim < 1:
-            raise errors.invalid_argument(
-                f"Indices must be at least 1-D, got shape: {shape_text(indices.shape)}"
-            )
-        outer, depth = indices.ndim - 1, indices.shape[-1]
-        if updates.shape[:outer] != indices.shape[:-1]:
-            raise errors.invalid_argument(
-                f"Dimensions [0,{outer}) of indices[shape={shape_text(indices.shape)}] must match "
-                f"dimensions [0,{outer}) of updates[shape={shape_text(updates.shape)}]"
-            )
-        if depth > len(shape) or updates.shape[outer:] != shape[depth:]:
-            raise errors.invalid_argument(
-                f"Dimensions [{depth},{len(shape)}) of input[shape={shape_text(shape)}] must match "
-                f"dimensions [{outer},{updates.ndim}) of updates[shape={shape_text(updates.shape)}]"
-            )
+        check_nd(shape, indices, updates)
         if updates.size:
             scatter_nd_into(xp, cell.writable(), indices, updates, operation, policy)
+
+
+def _scatter_nd_shape(c: InferenceContext) -> TensorShape:
+    c.with_rank_at_least(2, 1)
+    return scatter_nd_shape_of(c, c.inputs[0], 1, 2)
 
 
 def _scatter_nd_op(name: str, operation: str, types: str, locking: str) -> OpDefinition:
@@ -378,7 +369,7 @@ def _scatter_nd_op(name: str, operation: str, types: str, locking: str) -> OpDef
         "Tindices: {int32, int64}",
         f"use_locking: bool = {locking}",
         "bad_indices_policy: string = ''",
-        shape=lambda c: scatter_nd_shape_of(c, c.inputs[0], 1, 2),
+        shape=_scatter_nd_shape,
     )
     def scatter(xp: Any, ref: Any, indices: Any, updates: Any, *, bad_indices_policy: str) -> Any:
         scatter_nd_into_cell(xp, ref, indices, updates, operation, bad_indices_policy)

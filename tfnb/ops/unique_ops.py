@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,7 +73,7 @@ def _unique(x: Any, axis: Any, out_idx: DType) -> tuple[Any, Any, Any]:
         first, inverse, counts = _order_of_first(x)
         return x[first], inverse.astype(numpy_type), counts.astype(numpy_type)
     rows = np.moveaxis(x, place, 0)
-    flat = rows.reshape(rows.shape[0], -1)
+    flat = rows.reshape(rows.shape[0], math.prod(rows.shape[1:]))
     labels = np.empty(len(flat), object)
     for i, row in enumerate(flat):
         labels[i] = tuple(row.tolist())

@@ -1,0 +1,38 @@
+"""Answers random calls: reads pickled samples from standard input, writes pickled answers.
+
+    python scripts/oracle/random_calls.py        needs TensorFlow; tests/random_calls starts it
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from typing import Any
+
+import ops_samples
+
+
+def main() -> None:
+    """Answers until the input ends."""
+    # TensorFlow's own messages must not come between the answers.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    while True:
+        try:
+            sample = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        answer: dict[str, Any] = {}
+        ops_samples.run(sample, answer)
+        if "no_kernel" not in answer:
+            ops_samples.build(sample, answer, "known")
+            ops_samples.build(sample, answer, "const")
+            if sample.gradient and "values" in answer and "shapes_known" in answer:
+                ops_samples.gradients(sample, answer)
+        pickle.dump(answer, answers)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

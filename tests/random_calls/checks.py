@@ -1,0 +1,125 @@
+"""Compares what tfnb makes of a call with TensorFlow's answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.ops import samples
+from tests.ops.golden import upstream_gradient
+from tests.ops.kernel_runner import SampleRun
+from tests.ops.test_sample_gradients import loosened
+from tests.ops.test_samples import assert_same
+from tfnb.client.session import Session
+from tfnb.core import dtypes, errors
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.graph import Graph
+from tfnb.ops import array_ops
+from tfnb.ops.gradients import gradients
+
+
+def differences(row: samples.Sample, answer: dict[str, Any]) -> list[str]:
+    """What differs, a line each; each begins with the kind of the difference."""
+    found: list[str] = []
+    if "no_kernel" in answer:
+        return found
+    for kind, check in (("shape", check_shapes), ("value", check_values), ("gradient", check_gradients)):
+        try:
+            check(row, answer)
+        except AssertionError as error:
+            found.append(f"{kind}: {error}"[:600])
+        except Exception as error:
+            found.append(f"{kind}: raised {type(error).__name__}: {error}"[:600])
+    return found
+
+
+def check_values(row: samples.Sample, answer: dict[str, Any]) -> None:
+    """The outputs and written variables, or the class of the error, are TensorFlow's."""
+    if "build_error_unknown" in answer:
+        return
+    if "error" in answer:
+        wanted, message = answer["error"]
+        try:
+            outputs = SampleRun(row).run()
+        except errors.OpError as error:
+            assert type(error).__name__ == wanted, (
+                f"TensorFlow: {wanted} {message[:150]}; here: {type(error).__name__} {error.message}"
+            )
+        else:
+            raise AssertionError(f"TensorFlow: {wanted} {message[:200]}; here: {outputs}")
+        return
+    run = SampleRun(row)
+    outputs = run.run()
+    assert len(answer["values"]) == len(outputs)
+    for position, (found, wanted, dtype) in enumerate(
+        zip(outputs, answer["values"], run.output_types, strict=True)
+    ):
+        if position not in row.undefined and wanted is not None:
+            assert_same(found, wanted, row, dtype)
+            check_zeros(found, wanted)
+    for cell, wanted in zip(run.cells, answer["variables"], strict=True):
+        assert_same(cell.value, wanted, row, cell.dtype)
+
+
+def check_zeros(found: Any, wanted: Any) -> None:
+    """Zeros have TensorFlow's signs."""
+    found = np.asarray(found)
+    if found.dtype.kind in "OSUbiuc":
+        return
+    differ = (found == 0) & (wanted == 0) & (np.signbit(found) != np.signbit(wanted))
+    assert not differ.any(), f"signs of zeros: {found[differ][:4]} here, {wanted[differ][:4]} there"
+
+
+def check_shapes(row: samples.Sample, answer: dict[str, Any]) -> None:
+    """The static shapes are TensorFlow's."""
+    if not row.shapes:
+        return
+    run = SampleRun(row)
+    for mode in ("unknown", "known", "const"):
+        refused = answer.get(f"build_error_{mode}")
+        try:
+            shapes: Any = run.static_shapes(mode)
+        except (ValueError, TypeError, errors.OpError) as error:
+            assert refused is not None, f"{mode}: here {type(error).__name__} {error}"
+            continue
+        assert refused is None, f"{mode}: TensorFlow {refused}; here {shapes}"
+        if f"shapes_{mode}" in answer:
+            wanted = answer[f"shapes_{mode}"]
+            assert wanted == shapes, f"{mode}: TensorFlow {wanted}; here {shapes}"
+
+
+def check_gradients(row: samples.Sample, answer: dict[str, Any]) -> None:
+    """tf.gradients gives TensorFlow's numbers, and None where it gives None."""
+    refused = answer.get("gradient_error", [""])[0] == "LookupError"
+    if not row.gradient or not ("gradients" in answer or refused):
+        return
+    run = SampleRun(row)
+    with Graph().as_default() as graph:
+        inputs = [
+            array_ops.placeholder(dtype, value.shape)
+            for value, dtype in zip(run.inputs, run.input_types, strict=True)
+        ]
+        op = graph.create_op(row.op, inputs, name="op_under_test", attrs=run.attrs)
+        outputs = [t for t in op.outputs if t.dtype.is_floating or t.dtype.is_complex]
+        sources = [t for t in inputs if t.dtype.is_floating or t.dtype.is_complex]
+        incoming = [
+            convert_to_tensor(upstream_gradient(answer["values"][t.value_index], t.value_index))
+            for t in outputs
+        ]
+        try:
+            made = gradients(outputs, sources, incoming)
+        except LookupError:
+            assert refused, "no gradient here"
+            return
+        assert not refused, "TensorFlow has no gradient"
+        wanted = answer["gradients"]
+        assert [w is None for w in wanted] == [f is None for f in made], "None differs"
+        dense = [convert_to_tensor(f) for f in made if f is not None]
+        with Session(graph=graph) as session:
+            values = session.run(dense, dict(zip(inputs, run.inputs, strict=True)))
+    expected = [w for w in wanted if w is not None]
+    two_bytes = any(w.dtype.itemsize == 2 for w in expected)
+    loose = loosened(samples.replace(row, types="half" if two_bytes else row.types))
+    for value, want in zip(values, expected, strict=True):
+        assert_same(np.asarray(value), want, loose, dtypes.as_dtype(want.dtype))
