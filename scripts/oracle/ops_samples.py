@@ -252,7 +252,7 @@ def run(sample: samples.Sample, answer: dict[str, Any]) -> None:
                     answer["error"] = [type(error).__name__, text]
                 return
             answer["values"] = [as_array(v) if comparable(v) else None for v in values]
-            answer["variables"] = [np.asarray(v) for v in sess.run(reads)]
+            answer["variables"] = [as_array(v) for v in sess.run(reads)]
 
 
 def build(sample: samples.Sample, answer: dict[str, Any], mode: str) -> None:

@@ -1,6 +1,6 @@
 """Answers random calls: reads pickled samples from standard input, writes pickled answers.
 
-    python scripts/oracle/random_calls.py        needs TensorFlow; tests/random_calls starts it
+python scripts/oracle/random_calls.py        needs TensorFlow; tests/random_calls starts it
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ import numpy as np
 
 from tests.ops.golden import GoldenWriter
 from tests.ops.samples import Resource, Sample, Uninitialized
-from tests.random_calls.makers import makers
 from tests.random_calls.checks import differences
 from tests.random_calls.draws import Draw
+from tests.random_calls.makers import makers
 from tests.random_calls.stored import PATH, encode
 
 _SCRIPT = Path(__file__).resolve().parents[2] / "scripts/oracle/random_calls.py"
@@ -82,6 +82,25 @@ def described(row: Sample) -> str:
     return f"{row.op}({'; '.join(one(e) for e in row.inputs)}) {row.attrs}"
 
 
+def kept(paths: list[Path]) -> dict[str, list[Sample]]:
+    """The calls in files of ``--found`` by op."""
+    found: dict[str, list[Sample]] = {}
+    for path in paths:
+        with path.open("rb") as file:
+            while True:
+                try:
+                    row = pickle.load(file)
+                except EOFError:
+                    break
+                found.setdefault(row.op, []).append(row)
+    return found
+
+
+def is_small(answer: dict[str, Any]) -> bool:
+    """Whether the answer is worth its room in the repository."""
+    return sum(np.size(v) for v in answer.get("values", ()) if v is not None) <= 150
+
+
 def brief(line: str) -> str:
     """The disagreement in one line."""
     return " ".join(line.replace("Not equal to tolerance", "").split())[:420]
@@ -96,6 +115,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--show", type=int, default=3, help="disagreements shown per op and kind")
     parser.add_argument("--found", type=Path, help="a file to add calls that disagree to")
+    parser.add_argument("--also", type=Path, nargs="*", default=[], help="such files, to store too")
     parser.add_argument("--store", action="store_true")
     options = parser.parse_args(arguments)
     table = makers()
@@ -105,12 +125,15 @@ def main(arguments: list[str]) -> int:
     sums: Counter[str] = Counter()
     oracle = Oracle(options.python)
     writer = GoldenWriter(PATH)
-    seen: list[Sample] = []
+    again = kept(options.also)
     for name in names or sorted(table):
         shown: Counter[str] = Counter()
-        for seed in range(options.seed, options.seed + options.count):
-            row = table[name](Draw(zlib.crc32(name.encode()) + 7919 * seed), name)
-            seen.append(row)
+        rows = [
+            (seed, table[name](Draw(zlib.crc32(name.encode()) + 7919 * seed), name))
+            for seed in range(options.seed, options.seed + options.count)
+        ]
+        rows += [(-1 - index, row) for index, row in enumerate(again.get(name, ())[:6])]
+        for seed, row in rows:
             answer = oracle.answer(row)
             if answer is None:
                 sums["crashed"] += 1
@@ -120,8 +143,11 @@ def main(arguments: list[str]) -> int:
             sums["disagree" if lines else "agree"] += 1
             sums["no kernel"] += "no_kernel" in answer
             sums["failed alike"] += not lines and "error" in answer
-            if options.store:
-                writer.add(f"{name}-{seed}", {"call": encode(row), "answer": answer})
+            if options.store and not lines and is_small(answer):
+                writer.add(
+                    f"{name}-{seed}".replace("--", "-found"),
+                    {"call": encode(row), "answer": answer},
+                )
             for line in lines:
                 kind = line.split(":")[0]
                 shown[kind] += 1

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tests.ops.samples import NUMPY_TYPES, Many, Sample, op
+from tests.ops.samples import NUMBERS, NUMPY_TYPES, Many, Sample, op
 from tests.random_calls.draws import Draw, calls
 
 _UNARY = """Abs Acos Acosh Asin Asinh Atan Atanh Ceil Conj Cos Cosh Digamma Elu Erf Erfc Erfinv Exp
@@ -17,7 +17,9 @@ Softplus Softsign Sqrt Square Tan Tanh ZerosLike ComplexAbs Angle L2Loss"""
 
 @calls(_UNARY)
 def _unary(d: Draw, name: str) -> Sample:
-    attrs = {"alpha": float(np.float32(d.one([0.2, 0.0, -1.0, 1.5])))} if name == "LeakyRelu" else {}
+    attrs = (
+        {"alpha": float(np.float32(d.one([0.2, 0.0, -1.0, 1.5])))} if name == "LeakyRelu" else {}
+    )
     if name == "LogicalNot":
         return op(name, d.values("bool", d.shape()))
     word = d.types(name)
@@ -30,7 +32,11 @@ def _unary(d: Draw, name: str) -> Sample:
         word = "float32"
     if name in ("ComplexAbs", "Angle", "Real", "Imag"):
         attrs["Tout"] = "float64" if word == "complex128" else "float32"
-    row = op(name, d.values(word, d.shape(), scale=scale), **attrs)
+    x = d.values(word, d.shape(), scale=scale)
+    if name == "Erf" and word == "float64":
+        # TensorFlow 2.21 gives NaN for large numbers in the vectorized part of an array.
+        x = np.clip(x, -5, 5)
+    row = op(name, x, **attrs)
     return replace(row, rtol=1e-12) if name == "Digamma" and word == "float64" else row
 
 
@@ -120,7 +126,9 @@ def _select(d: Draw, name: str) -> Sample:
         other = shape if d.chance(0.95) else d.broadcastable(shape)
         return op(name, d.values("bool", condition), d.values(word, shape), d.values(word, other))
     shapes = [d.broadcastable(shape), shape, d.broadcastable(shape)]
-    return op(name, d.values("bool", shapes[0]), d.values(word, shapes[1]), d.values(word, shapes[2]))
+    return op(
+        name, d.values("bool", shapes[0]), d.values(word, shapes[1]), d.values(word, shapes[2])
+    )
 
 
 @calls("Sum Mean Prod Max Min EuclideanNorm All Any")
@@ -134,7 +142,9 @@ def _reduce(d: Draw, name: str) -> Sample:
 def _scan(d: Draw, name: str) -> Sample:
     word, shape = d.types(name), d.shape(1)
     axis = np.array(d.axis(len(shape)), d.one([np.int32, np.int64]))
-    return op(name, d.values(word, shape, 0.1), axis, exclusive=d.chance(0.5), reverse=d.chance(0.5))
+    return op(
+        name, d.values(word, shape, 0.1), axis, exclusive=d.chance(0.5), reverse=d.chance(0.5)
+    )
 
 
 @calls("ArgMax ArgMin")
@@ -146,7 +156,7 @@ def _arg(d: Draw, name: str) -> Sample:
 
 @calls("Cast")
 def _cast(d: Draw, name: str) -> Sample:
-    words = "bool float16 bfloat16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128"
+    words = f"bool {NUMBERS}".replace("half", "float16")
     source, target = d.one(words), d.one(words)
     x = d.values(source, d.shape(), 0.2)
     if x.dtype.kind not in "biu" and np.dtype(NUMPY_TYPES[target]).kind in "iu":
@@ -206,11 +216,11 @@ def _histogram(d: Draw, name: str) -> Sample:
 
 @calls("Softmax LogSoftmax")
 def _softmax(d: Draw, name: str) -> Sample:
-    return op(name, d.values(d.types(name), d.shape(0 if d.chance(0.1) else 1)))
+    x = d.values(d.types(name), d.shape(0 if d.chance(0.1) else 1))
+    # What should be nothing but is a rounding error of ones has no digits.
+    return replace(op(name, x), atol={"float32": 1e-6, "float64": 1e-15}.get(x.dtype.name, 2e-3))
 
 
 @calls("CheckNumerics")
 def _check_numerics(d: Draw, name: str) -> Sample:
     return op(name, d.values(d.types(name), d.shape()), message="here")
-
-

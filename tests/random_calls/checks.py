@@ -18,13 +18,25 @@ from tfnb.framework.graph import Graph
 from tfnb.ops import array_ops
 from tfnb.ops.gradients import gradients
 
+# Which of two zeros is the larger is not decided; sums and products of many numbers, and what is
+# computed in another order, keep no sign of zero.
+_UNSIGNED_ZEROS = {
+    "Relu",
+    "Maximum", "Minimum", "Max", "Min", "SegmentMax", "SegmentMin", "UnsortedSegmentMax",
+    "UnsortedSegmentMin",
+}  # fmt: skip
+
 
 def differences(row: samples.Sample, answer: dict[str, Any]) -> list[str]:
     """What differs, a line each; each begins with the kind of the difference."""
     found: list[str] = []
     if "no_kernel" in answer:
         return found
-    for kind, check in (("shape", check_shapes), ("value", check_values), ("gradient", check_gradients)):
+    for kind, check in (
+        ("shape", check_shapes),
+        ("value", check_values),
+        ("gradient", check_gradients),
+    ):
         try:
             check(row, answer)
         except AssertionError as error:
@@ -40,14 +52,15 @@ def check_values(row: samples.Sample, answer: dict[str, Any]) -> None:
         return
     if "error" in answer:
         wanted, message = answer["error"]
+        found: Any = None
+        text = ""
         try:
-            outputs = SampleRun(row).run()
+            found = SampleRun(row).run()
         except errors.OpError as error:
-            assert type(error).__name__ == wanted, (
-                f"TensorFlow: {wanted} {message[:150]}; here: {type(error).__name__} {error.message}"
-            )
-        else:
-            raise AssertionError(f"TensorFlow: {wanted} {message[:200]}; here: {outputs}")
+            found, text = type(error).__name__, error.message
+        assert repr(found) == repr(wanted), (
+            f"TensorFlow: {wanted} {message[:200]}; here: {found} {text}"
+        )
         return
     run = SampleRun(row)
     outputs = run.run()
@@ -57,7 +70,8 @@ def check_values(row: samples.Sample, answer: dict[str, Any]) -> None:
     ):
         if position not in row.undefined and wanted is not None:
             assert_same(found, wanted, row, dtype)
-            check_zeros(found, wanted)
+            if row.op not in _UNSIGNED_ZEROS:
+                check_zeros(found, wanted)
     for cell, wanted in zip(run.cells, answer["variables"], strict=True):
         assert_same(cell.value, wanted, row, cell.dtype)
 
@@ -78,12 +92,17 @@ def check_shapes(row: samples.Sample, answer: dict[str, Any]) -> None:
     run = SampleRun(row)
     for mode in ("unknown", "known", "const"):
         refused = answer.get(f"build_error_{mode}")
+        shapes: Any = None
+        complaint = ""
         try:
-            shapes: Any = run.static_shapes(mode)
+            shapes = run.static_shapes(mode)
         except (ValueError, TypeError, errors.OpError) as error:
-            assert refused is not None, f"{mode}: here {type(error).__name__} {error}"
+            complaint = f"{type(error).__name__} {error}"
+        assert (refused is None) == (not complaint), (
+            f"{mode}: TensorFlow {refused}; here {complaint or shapes}"
+        )
+        if complaint:
             continue
-        assert refused is None, f"{mode}: TensorFlow {refused}; here {shapes}"
         if f"shapes_{mode}" in answer:
             wanted = answer[f"shapes_{mode}"]
             assert wanted == shapes, f"{mode}: TensorFlow {wanted}; here {shapes}"

@@ -100,14 +100,32 @@ class Draw:
                 return array
             if target.kind == "c":
                 # Products and quotients of complex infinities depend on the compiler of TensorFlow.
-                real = np.nan_to_num(self.values("float64", shape, edges, scale), posinf=2, neginf=-3)
-                imaginary = self.values("float64", shape, 0, scale)
+                real = np.nan_to_num(
+                    self.values("float64", shape, edges, scale), posinf=2, neginf=-3
+                )
+                real = np.clip(real, -30, 30)
+                # The sign of an imaginary zero decides on which side of a cut a number lies.
+                imaginary = self.values("float64", shape, 0, scale) + 0.0
                 array = np.empty(shape, np.complex128)
                 array.real, array.imag = real, imaginary
                 return array.astype(target)
             array = (self.random.normal(size=shape) * scale).astype(target)
             if self.chance(edges):
-                extreme = [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 0.5, -0.5, 1.5, 2.5, 1e-3, 1e4]
+                extreme = [
+                    0.0,
+                    -0.0,
+                    np.inf,
+                    -np.inf,
+                    np.nan,
+                    1,
+                    -1,
+                    0.5,
+                    -0.5,
+                    1.5,
+                    2.5,
+                    1e-3,
+                    1e4,
+                ]
                 self._sprinkle(np.atleast_1d(array), np.array(extreme).astype(target))
             if self.chance(0.1):
                 array = np.round(array.astype(np.float64)).astype(target)
@@ -120,8 +138,23 @@ class Draw:
 
     def text(self) -> bytes:
         """A short byte string."""
-        words = (b"", b"a", b"abc", b"Hello World", b" x ", b"1.5", b"-7", b"\xc3\xa4", b"\xff", b"a,b")
-        return bytes(self.one(words)) if self.chance(0.7) else bytes(self.random.bytes(self.number(0, 6)))
+        words = (
+            b"",
+            b"a",
+            b"abc",
+            b"Hello World",
+            b" x ",
+            b"1.5",
+            b"-7",
+            b"\xc3\xa4",
+            b"\xff",
+            b"a,b",
+        )
+        return (
+            bytes(self.one(words))
+            if self.chance(0.7)
+            else bytes(self.random.bytes(self.number(0, 6)))
+        )
 
     def positive(self, word: str, shape: tuple[int, ...]) -> Any:
         """Numbers above zero."""

@@ -125,7 +125,8 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Elu", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
 def elu(xp: Any, features: Any) -> Any:
     """The feature where it is positive, else exp(features) - 1."""
-    return xp.where(features < 0, xp.expm1(features), features)
+    # Not expm1: TensorFlow subtracts, and so loses the digits that expm1 would keep near zero.
+    return xp.where(features < 0, xp.exp(features) - features.dtype.type(1), features)
 
 
 @elu.gradient
@@ -156,7 +157,7 @@ def selu(xp: Any, features: Any) -> Any:
     scalar = features.dtype.type
     return xp.where(
         features < 0,
-        scalar(_SELU_SCALE_ALPHA) * xp.expm1(features),
+        scalar(_SELU_SCALE_ALPHA) * (xp.exp(features) - scalar(1)),
         scalar(_SELU_SCALE) * features,
     )
 
@@ -192,7 +193,7 @@ def softplus_op(xp: Any, features: Any) -> Any:
     x = features
     eps = {np.dtype(np.float64): 2.0**-52, np.dtype(np.float32): 2.0**-23}.get(x.dtype)
     if eps is None:
-        eps = 2.0**-10 if x.dtype == np.float16 else 2.0**-7
+        eps = 2.0**-13 if x.dtype == np.float16 else 2.0**-7
     threshold = x.dtype.type(math.log(eps) + 2.0)
     grown = xp.exp(x)
     return xp.where(x > -threshold, x, xp.where(x < threshold, grown, xp.log1p(grown)))

@@ -159,11 +159,11 @@ def _inplace_op(name: str, operation: str) -> OpDefinition:
             raise errors.invalid_argument(
                 f"i and x shape doesn't match at index 0: {i_text} vs. {v_text}"
             )
-        if operation != "assign" and x.dtype.kind in "Ob":
-            word = "bool" if x.dtype.kind == "b" else "string"
-            raise errors.invalid_argument(f"Unsupported data type: {word}")
         out = xp.array(x)
         if len(i) and out.size:
+            if operation != "assign" and x.dtype.kind in "Ob":
+                word = "bool" if x.dtype.kind == "b" else "string"
+                raise errors.invalid_argument(f"Unsupported data type: {word}")
             scatter_rows(xp, out, i % len(out), v, operation)
         return out
 

@@ -16,6 +16,7 @@ from tfnb.ops import array_ops, conv_kernels
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.windows import (
     Window,
+    centred,
     channel_axis,
     channels_last,
     check_explicit,
@@ -567,7 +568,8 @@ def conv3d_op(
     _check_conv("Conv3D", x.shape, kernel.shape, strides, dilations, data_format, 5)
     _check_depth(x.shape, kernel.shape)
     windows = _windows(x.shape, kernel.shape, strides, dilations, padding, ())
-    return conv_kernels.forward(xp, x, kernel, windows)
+    x, placed = centred(xp, x, windows, padding)
+    return conv_kernels.forward(xp, x, kernel, placed)
 
 
 @conv3d_op.gradient

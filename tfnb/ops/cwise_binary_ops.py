@@ -380,7 +380,7 @@ _LOG_TYPES = "T: {half, bfloat16, float, double, complex64, complex128}"
 def xlogy(xp: Any, x: Any, y: Any) -> Any:
     """X * log(y), and 0 wherever x is 0."""
     try:
-        return xp.where(x == 0, x.dtype.type(0), x * xp.log(y))
+        return xp.where(x == 0, x, x * xp.log(y))
     except ValueError:
         raise incompatible_shapes(x, y) from None
 
@@ -396,7 +396,7 @@ def _(op: Any, grad: Any) -> Any:
 def xlog1py_op(xp: Any, x: Any, y: Any) -> Any:
     """X * log1p(y), and 0 wherever x is 0."""
     try:
-        return xp.where(x == 0, x.dtype.type(0), x * xp.log1p(y))
+        return xp.where(x == 0, x, x * xp.log1p(y))
     except ValueError:
         raise incompatible_shapes(x, y) from None
 
@@ -412,7 +412,7 @@ def _(op: Any, grad: Any) -> Any:
 def xdivy_op(xp: Any, x: Any, y: Any) -> Any:
     """X / y, and 0 wherever x is 0."""
     try:
-        return xp.where(x == 0, x.dtype.type(0), x / y)
+        return xp.where(x == 0, x, x / y)
     except ValueError:
         raise incompatible_shapes(x, y) from None
 

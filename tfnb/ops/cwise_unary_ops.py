@@ -138,7 +138,7 @@ def _(op: Any, grad: Any) -> Any:
 def rsqrt_grad(xp: Any, y: Any, dy: Any) -> Any:
     """Dy * -0.5 * y**3, where y = 1 / sqrt(x); 0 where dy is 0, whatever y is."""
     out = xp.conj(y)
-    return _unless_zero(xp, dy, -_half_of(dy) * out * (out * out))
+    return _unless_zero(xp, dy, _zero(dy) - _half_of(dy) * out * (out * out))
 
 
 @rsqrt_grad.gradient

@@ -143,10 +143,10 @@ def _batch_norm(
     lifted = tuple(-1 if i == axis else 1 for i in range(x.ndim))
     others = tuple(i for i in range(x.ndim) if i != axis)
     count = x.size // max(x.shape[axis], 1)
+    if x.size == 0:
+        nan = xp.full(scale.shape, np.nan, stat_dtype)
+        return xp.zeros(x.shape, dtype), nan, nan, nan, nan
     if is_training:
-        if x.size == 0:
-            nan = xp.full(scale.shape, np.nan, stat_dtype)
-            return xp.zeros(x.shape, dtype), nan, nan, nan, nan
         saved_mean = wide.mean(axis=others, dtype=np.float32)
         centered = wide - saved_mean.reshape(lifted)
         saved_variance = (centered * centered).mean(axis=others, dtype=np.float32)

@@ -208,6 +208,11 @@ def mirror_pad_grad(xp: Any, input: Any, paddings: Any, *, mode: str) -> Any:
         size = out.shape[axis] - before - after
         if before < 0 or after < 0:
             raise errors.invalid_argument(f"Paddings must be non-negative: {before}, {after}")
+        if size <= 0:
+            raise errors.invalid_argument(
+                "Total paddings must be less than the input dimension size: "
+                f"{before + after} was not less than {out.shape[axis]}"
+            )
         if before > size - skip or after > size - skip:
             raise errors.invalid_argument(
                 "Paddings must be no greater than the dimension size: "

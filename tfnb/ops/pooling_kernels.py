@@ -83,6 +83,15 @@ def spread_to_winners(
     return unpad_spatial(total, windows, 1)
 
 
+def spread_to_equals(xp: Any, x: Any, output: Any, grad: Any, windows: Sequence[Window]) -> Any:
+    """The gradient of every output added to all cells of its window that are equal to it."""
+    padded = pad_spatial(xp, x, windows, 1, lowest(x.dtype))
+    total = xp.zeros(padded.shape, grad.dtype)
+    for cells in _cells(windows):
+        total[cells] += grad * (padded[cells] == output)
+    return unpad_spatial(total, windows, 1)
+
+
 def take_from_winners(xp: Any, values: Any, place: Any, windows: Sequence[Window]) -> Any:
     """Per output, the value at the input cell that won."""
     padded = pad_spatial(xp, values, windows, 1, 0)

@@ -24,6 +24,7 @@ from tfnb.ops import pooling_kernels as kernels
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.windows import (
     Window,
+    centred,
     channels_last,
     check_explicit,
     explicit_pairs,
@@ -136,13 +137,14 @@ def _max_pool(
     explicit: Sequence[int],
     data_format: str,
 ) -> Any:
-    rank = x.ndim
     _check_pool(x.shape, ksize, strides, data_format, 4 if len(ksize) == 4 else 5, "MaxPooling")
     if ksize[-1] > 1:
         _check_depth_pool(x.shape, ksize, strides)
         return kernels.max_pool_depth(x, ksize[-1])
-    del rank
-    return kernels.max_pool(xp, x, _windows(x.shape, ksize, strides, padding, explicit))
+    windows: Sequence[Window] = _windows(x.shape, ksize, strides, padding, explicit)
+    if x.ndim == 5:
+        x, windows = centred(xp, x, windows, padding)
+    return kernels.max_pool(xp, x, windows)
 
 
 def _check_depth_pool(shape: Sequence[int], ksize: Sequence[int], strides: Sequence[int]) -> None:
@@ -179,6 +181,9 @@ def _max_pool_grad(
     windows = _windows(x.shape, ksize, strides, padding, explicit)
     _check_output(output, windows, x.shape, "orig_output")
     _check_output(grad, windows, x.shape, "grad")
+    if rank == 5 and xp is np:
+        # In volumes TensorFlow's CPU kernel looks for what is equal, and gives to all of it.
+        return kernels.spread_to_equals(xp, x, output, grad, windows)
     place = kernels.winners(xp, x, windows)
     return kernels.spread_to_winners(xp, grad, place, windows, x.shape)
 
@@ -452,6 +457,8 @@ def max_pool_with_argmax_op(
     _check_pool(x.shape, ksize, strides, "NHWC", 4, "MaxPooling")
     if ksize[3] != 1 or strides[3] != 1:
         raise errors.unimplemented("Pooling is not yet supported on the depth dimension.")
+    if x.size == 0:
+        raise errors.invalid_argument("tensor_in must not be empty (2)")
     windows = _windows(x.shape, ksize, strides, padding)
     place = kernels.winners(xp, x, windows)
     where = kernels.flat_places(xp, place, windows, x.shape, include_batch_in_index)
@@ -567,7 +574,10 @@ def _avg_pool(
             if rank == 4
             else "Pooling is not yet supported on the depth dimension."
         )
-    return kernels.avg_pool(xp, x, _windows(x.shape, ksize, strides, padding))
+    windows: Sequence[Window] = _windows(x.shape, ksize, strides, padding)
+    if rank == 5:
+        x, windows = centred(xp, x, windows, padding)
+    return kernels.avg_pool(xp, x, windows)
 
 
 def _avg_pool_grad(

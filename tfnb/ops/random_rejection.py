@@ -107,7 +107,7 @@ def gamma(generator: Philox, alpha: Any, samples: int) -> Any:
         small = done[alphas[done] < 1]
         found[small] *= uniforms.draw(small) ** (1 / alphas[small])
         waiting = np.setdiff1d(waiting, done, assume_unique=True)
-    return found.reshape(-1, samples).T
+    return found.reshape(alpha.size, samples).T
 
 
 # ------------------------------------------------------------------------------------------ Poisson
@@ -124,7 +124,7 @@ def poisson(generator: Philox, rate: Any, samples: int) -> Any:
     _poisson_by_rejection(
         uniforms, rates, np.flatnonzero((rates >= 10) & np.isfinite(rates)), found
     )
-    return found.reshape(-1, samples).T
+    return found.reshape(rate.size, samples).T
 
 
 def _poisson_by_products(uniforms: Numbers, rates: Any, waiting: Any, found: Any) -> None:
@@ -181,7 +181,7 @@ def binomial(generator: Philox, counts: Any, probs: Any, samples: int) -> Any:
     found = np.where(flipped, trials - found, found)
     found[prob >= 1] = trials[prob >= 1]
     found[(trials <= 0) | (prob <= 0)] = 0
-    return found.reshape(-1, samples).T
+    return found.reshape(counts.size, samples).T
 
 
 def _binomial_by_inversion(

@@ -20,6 +20,7 @@ _COMBINE: Final = {
     "mul": "multiply",
     "min": "minimum",
     "max": "maximum",
+    "xor": "logical_xor",
 }
 
 
@@ -54,6 +55,9 @@ def scatter_rows(xp: Any, target: Any, places: Any, rows: Any, operation: str) -
             places, rows = _last_of_each(xp, places, rows)
         target[places] = rows
         return
+    if operation == "sub" and target.dtype.kind == "b":
+        # Truth values have no minus; as numbers, what differs leaves something.
+        operation = "xor"
     combine: Any = partial(divide, xp) if operation == "div" else getattr(xp, _COMBINE[operation])
     if count == 1:
         place = int(places[0])

@@ -1,7 +1,7 @@
 """Softmax and log-softmax, along the last axis or another.
 
-Corresponds to TensorFlow's ``softmax_op.cc``. float16 and bfloat16 are
-computed in float32 and rounded once.
+Corresponds to TensorFlow's ``softmax_op.cc``.  On a CPU
+float16 and bfloat16 are rounded after each step, as there; on a GPU once.
 """
 
 from __future__ import annotations
@@ -53,10 +53,25 @@ def shifted_logits(xp: Any, logits: Any) -> Any:
     return logits - logits.max(axis=-1, keepdims=True)
 
 
+def _stepwise_sum(terms: Any) -> Any:
+    """The sum along the last axis of two-byte floats: rounded at each step if it is short."""
+    count = terms.shape[-1]
+    if not 0 < count < 8:
+        total = terms.astype(np.float32).sum(axis=-1, keepdims=True)
+        return total.astype(terms.dtype)
+    total = terms[..., :1]
+    for index in range(1, count):
+        total = total + terms[..., index : index + 1]
+    return total
+
+
 @register_op("Softmax", "logits: T -> softmax: T", _FLOAT, shape=_rank_one_or_more)
 def softmax_op(xp: Any, logits: Any) -> Any:
     """exp(logits) / sum(exp(logits)) along the last axis."""
     _check_rank(logits)
+    if logits.dtype.itemsize == 2 and xp is np:
+        grown = np.exp(shifted_logits(np, logits))
+        return grown * (logits.dtype.type(1) / _stepwise_sum(grown))
     grown = xp.exp(shifted_logits(xp, widened(logits)))
     grown /= grown.sum(axis=-1, keepdims=True)
     return grown.astype(logits.dtype, copy=False)
@@ -73,6 +88,9 @@ def _(op: Any, grad: Any) -> Any:
 def log_softmax_op(xp: Any, logits: Any) -> Any:
     """Logits - log(sum(exp(logits))) along the last axis."""
     _check_rank(logits)
+    if logits.dtype.itemsize == 2 and xp is np:
+        shifted = shifted_logits(np, logits)
+        return shifted - np.log(_stepwise_sum(np.exp(shifted)))
     shifted = shifted_logits(xp, widened(logits))
     total = xp.exp(shifted).sum(axis=-1, keepdims=True)
     return (shifted - xp.log(total)).astype(logits.dtype, copy=False)

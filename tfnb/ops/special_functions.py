@@ -273,6 +273,8 @@ def zeta(xp: Any, x: Any, q: Any) -> Any:
         k += 1.0
     whole = (q <= 0.0) & (q == np.floor(q))
     total = np.where(whole, np.inf, total)
+    # Nothing is left of a sum that begins at infinity.
+    total = np.where((q == np.inf) & (x > 1.0), 0.0, total)
     odd = (q < 0.0) & ~whole & (x != np.floor(x))
     total = np.where(odd | (x < 1.0), np.nan, total)
     return np.where(x == 1.0, np.inf, total)

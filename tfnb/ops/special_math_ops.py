@@ -83,7 +83,8 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Erfinv", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
 def erfinv_op(xp: Any, x: Any) -> Any:
     """The number whose error function is x."""
-    return _precise(functions.erfinv, xp, x)
+    # Zero has one sign here, whichever it had.
+    return _precise(functions.erfinv, xp, x) + x.dtype.type(0)
 
 
 @erfinv_op.gradient

@@ -121,10 +121,11 @@ def _from_seed(seed: Any) -> Philox:
     return generator_of_seed(seed)
 
 
-def _from_key(key: Any, counter: Any, alg: Any) -> Philox:
+def _from_key(key: Any, counter: Any, alg: Any, shape: Any = ()) -> Philox:
     if alg.ndim:
         raise errors.invalid_argument(f"algorithm must be of shape [], not {shape_text(alg.shape)}")
-    if int(alg) not in (_PHILOX, _AUTO_SELECT):
+    # Where there is nothing to fill, nobody looks at the algorithm.
+    if int(alg) not in (_PHILOX, _AUTO_SELECT) and not (np.asarray(shape) == 0).any():
         raise errors.invalid_argument(f"Unsupported algorithm id: {int(alg)}")
     if key.shape != (_KEY_SIZE,):
         raise errors.invalid_argument(
@@ -471,7 +472,7 @@ def stateless_random_uniform_v2(
     xp: Any, shape: Any, key: Any, counter: Any, alg: Any, *, dtype: DType
 ) -> Any:
     """Numbers in [0, 1)."""
-    return _fill(xp, shape, _from_key(key, counter, alg), dtype, distributions.uniform)
+    return _fill(xp, shape, _from_key(key, counter, alg, shape), dtype, distributions.uniform)
 
 
 stateless_random_uniform_v2.not_differentiable()
@@ -489,7 +490,7 @@ def stateless_random_normal_v2(
     xp: Any, shape: Any, key: Any, counter: Any, alg: Any, *, dtype: DType
 ) -> Any:
     """Normal numbers with mean 0 and standard deviation 1."""
-    return _fill(xp, shape, _from_key(key, counter, alg), dtype, distributions.normal)
+    return _fill(xp, shape, _from_key(key, counter, alg, shape), dtype, distributions.normal)
 
 
 stateless_random_normal_v2.not_differentiable()
@@ -507,7 +508,9 @@ def stateless_truncated_normal_v2(
     xp: Any, shape: Any, key: Any, counter: Any, alg: Any, *, dtype: DType
 ) -> Any:
     """Normal numbers; those beyond two standard deviations are drawn again."""
-    return _fill(xp, shape, _from_key(key, counter, alg), dtype, distributions.truncated_normal)
+    return _fill(
+        xp, shape, _from_key(key, counter, alg, shape), dtype, distributions.truncated_normal
+    )
 
 
 stateless_truncated_normal_v2.not_differentiable()
@@ -555,7 +558,7 @@ def stateless_random_uniform_full_int_v2(
     xp: Any, shape: Any, key: Any, counter: Any, alg: Any, *, dtype: DType
 ) -> Any:
     """Integers from the whole range of the type."""
-    return _fill(xp, shape, _from_key(key, counter, alg), dtype, distributions.full_integers)
+    return _fill(xp, shape, _from_key(key, counter, alg, shape), dtype, distributions.full_integers)
 
 
 stateless_random_uniform_full_int_v2.not_differentiable()

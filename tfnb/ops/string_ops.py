@@ -51,7 +51,13 @@ def _case(input: Any, encoding: str, change: Callable[[Any], Any]) -> Any:
         raise errors.invalid_argument(
             f"only utf-8 or '' (no encoding) is supported, received {encoding}"
         )
-    return mapped(lambda value: change(value.decode("utf-8", "replace")).encode("utf-8"), input)
+
+    def changed(value: bytes) -> bytes:
+        # A zero byte ends the text here, as it does in TensorFlow.
+        text: str = change(value.partition(b"\0")[0].decode("utf-8", "replace"))
+        return text.encode("utf-8")
+
+    return mapped(changed, input)
 
 
 @register_op(

@@ -300,6 +300,13 @@ def _are_flat(arrays: list[Any]) -> bool:
     return all(array.flags.c_contiguous for array in arrays)
 
 
+# TensorFlow refuses rows without elements here, and leaves them alone in the other ops.
+_NO_EMPTY_ROWS = {
+    "ApplyAdagrad", "ApplyAdagradDA", "ApplyAdagradV2", "ApplyFtrl", "ApplyFtrlV2",
+    "ApplyProximalAdagrad", "ApplyProximalGradientDescent",
+}  # fmt: skip
+
+
 def _apply_sparse(
     xp: Any, form: _Form, arrays: list[Any], others: list[Any], options: dict[str, Any]
 ) -> None:
@@ -308,6 +315,8 @@ def _apply_sparse(
     grad = others[at]
     var = arrays[0]
     _check_sparse(arrays, grad, indices)
+    if var.size == 0 and form.op_type.split("Sparse")[1] in _NO_EMPTY_ROWS and 0 in var.shape[1:]:
+        raise errors.invalid_argument("Inner dimension should be greater than zero.")
     if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= var.shape[0]):
         wrong = int(xp.argmax((indices < 0) | (indices >= var.shape[0])))
         raise errors.invalid_argument(

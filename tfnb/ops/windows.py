@@ -8,8 +8,10 @@ channels; ``data_format`` says where the channels are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tfnb.core import errors
 
@@ -162,6 +164,32 @@ def check_explicit(c: InferenceContext, rank: int, padding: str, data_format: st
         raise ValueError(
             "Nonzero explicit padding in the batch or depth dimensions is not supported"
         )
+
+
+def centred(
+    xp: Any, x: Any, windows: Sequence[Window], padding: str
+) -> tuple[Any, Sequence[Window]]:
+    """Volumes as TensorFlow's CPU kernels place windows in them that leave cells out.
+
+    Where steps are longer than windows, SAME can need fewer cells than there are.  In images the
+    first window begins at the first cell; in volumes, on a CPU, half of what is left over lies
+    before it.
+
+    Args:
+      xp: numpy or cupy.
+      x: the volumes, channels last.
+      windows: the geometry of the spatial dimensions.
+      padding: the attribute of the op.
+    """
+    if xp is not np or padding != "SAME":
+        return x, windows
+    found = list(windows)
+    for axis, w in enumerate(windows, start=1):
+        skipped = (w.size - (w.output - 1) * w.stride - w.reach) // 2
+        if skipped > 0 and w.output:
+            x = x[(slice(None),) * axis + (slice(skipped, None),)]
+            found[axis - 1] = replace(w, size=w.size - skipped)
+    return x, found
 
 
 def pad_spatial(xp: Any, x: Any, windows: Sequence[Window], first_axis: int, value: Any) -> Any:
