@@ -395,7 +395,8 @@ def _reverse(d: Draw, name: str) -> Sample:
 
 @calls("ReverseSequence")
 def _reverse_sequence(d: Draw, name: str) -> Sample:
-    shape = d.shape(2)
+    # TensorFlow takes five dimensions at most; here there is no such limit.
+    shape = d.shape(2)[:5]
     batch, seq = (int(a) for a in d.random.permutation(len(shape))[:2])
     lengths = d.random.randint(0, shape[seq] + 1, shape[batch])
     return op(

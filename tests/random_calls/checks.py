@@ -22,6 +22,10 @@ from tfnb.ops.gradients import gradients
 # computed in another order, keep no sign of zero.
 _UNSIGNED_ZEROS = {
     "Relu",
+    "Cumsum",
+    "CumulativeLogsumexp",
+    "RsqrtGrad",
+    "BiasAddGrad",
     "Maximum", "Minimum", "Max", "Min", "SegmentMax", "SegmentMin", "UnsortedSegmentMax",
     "UnsortedSegmentMin",
 }  # fmt: skip

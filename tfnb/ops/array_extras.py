@@ -72,10 +72,12 @@ def unravel_index(xp: Any, indices: Any, dims: Any) -> Any:
         )
     if (indices >= np.prod(sizes)).any():
         raise errors.invalid_argument("index is out of bound as with dims")
-    rest = np.array(indices)
+    # Negative indices are cut towards zero, as C++ divides.
+    rest = np.fmod(indices, np.prod(sizes, dtype=indices.dtype))
     out = np.empty((len(sizes), *indices.shape), dims.dtype)
     for axis in range(len(sizes) - 1, 0, -1):
-        rest, out[axis] = np.divmod(rest, sizes[axis])
+        out[axis] = np.fmod(rest, sizes[axis])
+        rest = (rest - out[axis]) // sizes[axis]
     if sizes:
         out[0] = rest
     return out

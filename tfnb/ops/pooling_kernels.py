@@ -61,13 +61,22 @@ def winners(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
     padded = pad_spatial(xp, x, windows, 1, lowest(x.dtype))
     best: Any = None
     place: Any = None
+    real: Any = None
+    if padded is not x and (x == lowest(x.dtype)).any():
+        # Padding is as low as these cells, and must not win over them.
+        real = pad_spatial(xp, xp.ones((1, *x.shape[1:-1], 1), bool), windows, 1, 0)
+    won: Any = None
     for number, cells in enumerate(_cells(windows)):
         candidate = padded[cells]
         if best is None:
             best = candidate.copy()
             place = xp.zeros(best.shape, np.int32)
+            won = None if real is None else xp.broadcast_to(real[cells], best.shape)
             continue
         better = candidate > best
+        if won is not None:
+            better |= ~won & real[cells]
+            won = won | real[cells]
         xp.copyto(best, candidate, where=better)
         xp.copyto(place, np.int32(number), where=better)
     return place

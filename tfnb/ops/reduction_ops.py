@@ -182,6 +182,9 @@ def euclidean_norm(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) 
     axes = _axes(x, reduction_indices)
     wide = x.astype(np.float32) if _is_small_float(x) else x
     squares = wide * (xp.conj(wide) if x.dtype.kind == "c" else wide)
+    if wide is not x:
+        # The squares are of the type of x, and may be too large for it.
+        squares = squares.astype(x.dtype).astype(np.float32)
     total = squares.sum(axis=axes, dtype=squares.dtype, keepdims=keep_dims) if axes else squares
     return xp.sqrt(total).astype(x.dtype)
 

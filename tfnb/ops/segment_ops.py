@@ -286,7 +286,10 @@ def _unsorted(
     ids = segment_ids.reshape(-1)
     wide = _widened(data)
     values = wide.reshape(ids.size, *data.shape[rank:])
-    if data.size and int(ids.max()) >= rows:
+    if not data.size:
+        # Nobody looks at the ids of nothing.
+        return xp.full((rows, *data.shape[rank:]), empty, wide.dtype).astype(data.dtype, copy=False)
+    if int(ids.max()) >= rows:
         at = int(xp.argmax(ids >= rows))
         place = ", ".join(map(str, np.unravel_index(at, segment_ids.shape)))
         raise errors.invalid_argument(

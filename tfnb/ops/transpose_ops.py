@@ -221,6 +221,8 @@ def reverse_op(xp: Any, tensor: Any, dims: Any) -> Any:
     """The tensor with the order of elements reversed along the marked dimensions."""
     if tensor.ndim == 0:
         return tensor
+    if tensor.shape[0] == 0:
+        raise errors.invalid_argument("Invalid input first dimension. Found 0.")
     if dims.ndim != 1:
         raise errors.invalid_argument(f"'dims' must be 1-dimension, not {dims.ndim}")
     if dims.shape[0] != tensor.ndim:

@@ -46,6 +46,8 @@ class Window:
     def slice_at(self, index: int) -> slice:
         """The padded cells that element ``index`` of the window meets at all its positions."""
         start = index * self.dilation
+        if not self.output:
+            return slice(0, 0)
         return slice(start, start + (self.output - 1) * self.stride + 1, self.stride)
 
 
