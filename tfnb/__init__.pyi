@@ -51,6 +51,7 @@ from tfnb.client.public import strings as strings
 from tfnb.client.public import summary as summary
 from tfnb.client.public import sysconfig as sysconfig
 from tfnb.client.public import test as test
+from tfnb.client.public import testing as testing
 from tfnb.client.public import train as train
 from tfnb.client.public import version as version
 from tfnb.client.session import InteractiveSession as InteractiveSession
@@ -1152,6 +1153,7 @@ __all__ = [
     "tensor_scatter_update",
     "tensordot",
     "test",
+    "testing",
     "tile",
     "timestamp",
     "to_bfloat16",

@@ -58,7 +58,7 @@ def attr_spec(text: str) -> str:
 def register_text(line: str) -> str:
     """The decorator line(s) for one golden line."""
     head, *rest = line.split(" | ")
-    match = re.fullmatch(r"(\w+)\((.*)\) -> \((.*)\)", head)
+    match = re.fullmatch(r"([\w>]+)\((.*)\) -> \((.*)\)", head)
     assert match is not None, line
     name, inputs, outputs = match.groups()
     signature = f"{inputs} -> {outputs}".strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import os
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -212,3 +213,28 @@ def test_graphs_are_compared_node_by_node() -> None:
 def test_gpu_is_reported_as_sessions_see_it() -> None:
     """A name where there is one, nothing where there is none."""
     assert tf.test.is_gpu_available() == bool(tf.test.gpu_device_name())
+
+
+def test_reset_state_forgets_what_a_failed_test_left() -> None:
+    """Graphs and sessions entered and never left, interactive sessions never closed."""
+    tf.Graph().as_default().__enter__()
+    left = tf.Session()
+    left.as_default().__enter__()
+    interactive = tf.InteractiveSession(graph=tf.Graph())
+    tf.testing.reset_state()
+    assert tf.get_default_session() is None
+    assert tf.get_default_graph().get_operations() == []
+    with pytest.raises(RuntimeError, match="closed"):
+        interactive.run(tf.constant(1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # none is active any more
+        tf.InteractiveSession().close()
+    left.close()
+    tf.testing.reset_state()
+
+
+def test_reset_state_gives_a_new_graph() -> None:
+    """The old one is as it was."""
+    old = tf.get_default_graph()
+    tf.testing.reset_state()
+    assert tf.get_default_graph() is not old

@@ -18,11 +18,15 @@ from unittest import mock as mock
 
 import numpy as np
 
-from tfnb.client.session import Session
+from tfnb.client.session import InteractiveSession, Session
 from tfnb.core import errors
 from tfnb.core.device_spec import canonical_name
-from tfnb.framework.default_graph import get_default_graph, reset_default_graph
-from tfnb.framework.default_session import get_default_session
+from tfnb.framework.default_graph import (
+    _default_graph_stack,
+    get_default_graph,
+    reset_default_graph,
+)
+from tfnb.framework.default_session import _default_session_stack, get_default_session
 from tfnb.framework.random_seed import DEFAULT_GRAPH_SEED
 from tfnb.framework.tensor import Tensor
 
@@ -392,6 +396,22 @@ def _comparable(array: Any) -> Any:
 def _wide(array: Any) -> Any:
     """Small floats as float32, which NumPy's comparisons know."""
     return array.astype(np.float32) if array.dtype.name in ("bfloat16", "float16") else array
+
+
+def reset_state() -> None:
+    """Forget the default graphs and sessions that this thread has entered and not left.
+
+    For the beginning of a test, when the one before may have failed in the middle: afterwards the
+    default graph is a new, empty one, and there is no default session. Interactive sessions that
+    were left open are closed; the others live as long as somebody has them.
+    """
+    left = [sess for sess in _default_session_stack.stack if isinstance(sess, InteractiveSession)]
+    _default_session_stack.reset()
+    _default_graph_stack.reset()
+    for sess in reversed(left):
+        sess.close()
+    _default_session_stack.reset()
+    reset_default_graph()
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -812,6 +812,9 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.tensor_array": {
         "tf": "TensorArray",
     },
+    "tfnb.ops.test_only_ops": {
+        "testing": "register_test_ops",
+    },
     "tfnb.ops.top_k_ops": {
         "math": "in_top_k top_k",
         "nn": "in_top_k top_k",
@@ -1273,6 +1276,7 @@ OPS: dict[str, str] = {
         "TensorArraySizeV2 TensorArraySplit TensorArraySplitV2 TensorArrayUnpack TensorArrayV2 "
         "TensorArrayWrite TensorArrayWriteV2"
     ),
+    "tfnb.ops.test_only_ops": "Old",
     "tfnb.ops.top_k_ops": "InTopK InTopKV2 NthElement TopK TopKV2",
     "tfnb.ops.transpose_ops": (
         "ConjugateTranspose InvertPermutation Reverse ReverseSequence ReverseV2 Roll Transpose"
