@@ -290,6 +290,25 @@ _SHORT: dict[str, Callable[[Any], Any]] = {
             window_size_func=lambda key: (key + 1) * 2,
         )
     ),
+    "sample": lambda tf: tf.data.experimental.sample_from_datasets(
+        [tf.data.Dataset.range(9), tf.data.Dataset.range(20, 29)], [0.25, 0.75], seed=3
+    ),
+    "sample_alike": lambda tf: tf.data.experimental.sample_from_datasets(
+        [tf.data.Dataset.range(9), tf.data.Dataset.range(20, 29)], seed=5
+    ),
+    "buckets": lambda tf: _sequences(tf).apply(
+        tf.data.experimental.bucket_by_sequence_length(
+            lambda x: tf.shape(x)[0], [3, 6], [2, 3, 2]
+        )
+    ),
+    "buckets_to_boundary": lambda tf: _sequences(tf).apply(
+        tf.data.experimental.bucket_by_sequence_length(
+            lambda x: tf.shape(x)[0], [3, 6, 20], [2, 3, 2, 1], pad_to_bucket_boundary=True
+        )
+    ),
+    "buckets_too_few": lambda tf: _sequences(tf).apply(
+        tf.data.experimental.bucket_by_sequence_length(lambda x: tf.shape(x)[0], [3, 6], [2])
+    ),
     "assert_cardinality": lambda tf: tf.data.Dataset.range(3).apply(
         tf.data.experimental.assert_cardinality(4)
     ),
@@ -326,6 +345,10 @@ def _fed(tf: Any, value: int) -> Any:
 
 def _plus(tensor: Any) -> Callable[[Any], Any]:
     return lambda x: x + tensor
+
+
+def _sequences(tf: Any) -> Any:
+    return tf.data.Dataset.range(9).map(lambda x: tf.fill([x], x))
 
 
 def _seeded(tf: Any, seed: int, count: int) -> Any:
@@ -720,3 +743,13 @@ def _raw_cardinalities(tf: Any, sess: Any) -> Any:
     ]  # fmt: skip
     counts = [tf.data.experimental.cardinality(dataset) for dataset in datasets]
     return sess.run(counts)
+
+
+@iterators
+def _optionals(tf: Any, sess: Any) -> Any:
+    optional = tf.data.experimental.get_next_as_optional(
+        tf.data.make_one_shot_iterator(tf.data.Dataset.range(2).map(lambda x: (x, {"k": x * 2})))
+    )
+    has_value, value = optional.has_value(), optional.get_value()
+    seen = [sess.run([has_value, value]) for _ in range(2)]
+    return seen, sess.run(has_value), attempt(tf, lambda: sess.run(value))

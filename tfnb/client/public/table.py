@@ -267,6 +267,9 @@ TABLE: dict[str, dict[str, str]] = {
             "sinh square tan tanh reciprocal negative:neg conj"
         ),
     },
+    "tfnb.ops.data.bucketing": {
+        "data.experimental": "bucket_by_sequence_length sample_from_datasets",
+    },
     "tfnb.ops.data.dataset": {
         "data": (
             "AUTOTUNE Dataset INFINITE_CARDINALITY UNKNOWN_CARDINALITY get_output_classes "
@@ -284,6 +287,9 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.data.iterators": {
         "data": "Iterator make_initializable_iterator make_one_shot_iterator",
+    },
+    "tfnb.ops.data.optional": {
+        "data.experimental": "Optional get_next_as_optional",
     },
     "tfnb.ops.data.options": {
         "data": "Options ThreadingOptions",
