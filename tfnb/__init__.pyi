@@ -30,6 +30,7 @@ from tfnb.client.public import io as io
 from tfnb.client.public import layers as layers
 from tfnb.client.public import linalg as linalg
 from tfnb.client.public import logging as logging
+from tfnb.client.public import lookup as lookup
 from tfnb.client.public import losses as losses
 from tfnb.client.public import manip as manip
 from tfnb.client.public import math as math
@@ -932,6 +933,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "lookup",
     "losses",
     "make_ndarray",
     "make_template",

@@ -21,7 +21,7 @@ def main() -> None:
     os.environ["TF_USE_LEGACY_KERAS"] = "1"
     import tensorflow.compat.v1 as tf
 
-    from tests.ops import rnn_scenarios  # noqa: F401  # adds programs
+    from tests.ops import lookup_scenarios, rnn_scenarios  # noqa: F401  # adds programs
     from tests.ops.layer_scenarios import PROGRAMS, answer
 
     tf.disable_v2_behavior()

@@ -53,7 +53,13 @@ def answer(tf: Any, build: Callable[[Any], Any]) -> dict[str, Any]:
             text = re.sub(r"Dimension\((\w+)\)", r"\1", str(error))
             return {"error": [type(error).__name__, text.split(" Originally defined")[0].strip()]}
         answers: dict[str, Any] = {
-            "nodes": nodes_of(graph),
+            "nodes": {
+                name: [
+                    *node[:3],
+                    {k: re.sub("[0-9a-f-]{36}", "UUID", v) for k, v in node[3].items()},
+                ]
+                for name, node in nodes_of(graph).items()
+            },
             "collections": {
                 key: [item.name for item in graph.get_collection(key)]
                 for key in sorted(graph.get_all_collection_keys(), key=str)
@@ -62,7 +68,7 @@ def answer(tf: Any, build: Callable[[Any], Any]) -> dict[str, Any]:
             "shapes": [str(t.shape) for t in _flat(fetched)],
         }
         updates = graph.get_collection("update_ops")
-        initializer = tf.global_variables_initializer()
+        initializer = [tf.global_variables_initializer(), tf.tables_initializer()]
         with tf.Session() as session:
             session.run(initializer)
             values = [session.run(_flat(fetched))]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tests.ops import rnn_scenarios  # noqa: F401  # adds programs
+from tests.ops import lookup_scenarios, rnn_scenarios  # noqa: F401  # adds programs
 from tests.ops.layer_scenarios import PROGRAMS, VALUES_ONLY, answer
 
 _GOLDEN = Path(__file__).parents[1] / "golden" / "layers.json.xz"

@@ -19,7 +19,13 @@ from tfnb.core.shape_inference import (
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.scopes import get_collection
 from tfnb.ops import control_flow, control_flow_ops
-from tfnb.ops.lookup_tables import HashTable, LookupTable, MutableHashTable, entries_of_text
+from tfnb.ops.lookup_tables import (
+    DenseHashTable,
+    HashTable,
+    LookupTable,
+    MutableHashTable,
+    entries_of_text,
+)
 
 EXPORTS = {
     "tf": ["tables_initializer", "initialize_all_tables"],
@@ -221,6 +227,41 @@ def mutable_hash_table_of_tensors_v2(ctx: OpKernelContext, *, value_shape: Tenso
     return _table(ctx, MutableHashTable, _OF_TENSORS, value_shape)
 
 
+@register_op(
+    "MutableDenseHashTableV2", "empty_key: key_dtype, deleted_key: key_dtype -> "
+    "table_handle: resource", *_NAMES, *_DTYPES, "value_shape: shape = {}",
+    "initial_num_buckets: int = 131072", "max_load_factor: float = 0.800000012", stateful=True,
+    shape=_table_shape, devices=("CPU",),
+)  # fmt: skip
+def mutable_dense_hash_table_v2(
+    ctx: OpKernelContext,
+    empty_key: Any,
+    deleted_key: Any,
+    *,
+    value_shape: TensorShape,
+    initial_num_buckets: int,
+    max_load_factor: float,
+) -> Any:
+    """A table that may change, two of whose keys may not be used."""
+    if initial_num_buckets < 4 or initial_num_buckets & (initial_num_buckets - 1):
+        raise errors.invalid_argument(
+            f"Number of buckets must be at least 4 and a power of 2, got: {initial_num_buckets}"
+        )
+    if not 0 < max_load_factor < 1:
+        raise errors.invalid_argument(
+            f"max_load_factor must be between 0 and 1, got: {max_load_factor}"
+        )
+    if np.ndim(empty_key) or np.ndim(deleted_key):
+        raise errors.unimplemented("Keys of dense tables are scalars here, not tensors")
+    empty, deleted = (np.asarray(key).reshape(-1).tolist()[0] for key in (empty_key, deleted_key))
+    if empty == deleted:
+        raise errors.invalid_argument("Empty and deleted keys cannot be equal")
+    handle = _table(ctx, DenseHashTable, _OF_TENSORS, value_shape)
+    table = ctx.resource_manager.lookup(handle)
+    table.empty_key, table.deleted_key = empty, deleted
+    return handle
+
+
 # -- filling, asking, changing
 
 
@@ -362,6 +403,7 @@ for _op in (
     hash_table_v2, mutable_hash_table_v2, mutable_hash_table_of_tensors_v2, initialize_table_v2,
     initialize_table_from_text_file_v2, lookup_table_find_v2, lookup_table_insert_v2,
     lookup_table_remove_v2, lookup_table_size_v2, lookup_table_export_v2, lookup_table_import_v2,
+    mutable_dense_hash_table_v2,
 ):  # fmt: skip
     _op.not_differentiable()
 

@@ -222,6 +222,34 @@ class MutableHashTable(LookupTable):
             self._entries = entries
 
 
+class DenseHashTable(MutableHashTable):
+    """A mutable table two of whose keys may not be used."""
+
+    empty_key: Any = None
+    deleted_key: Any = None
+
+    def _check_keys(self, keys: Any) -> None:
+        found = set(np.asarray(keys).reshape(-1).tolist())
+        for word, reserved in (("empty_key", self.empty_key), ("deleted_key", self.deleted_key)):
+            if reserved in found:
+                raise errors.invalid_argument(f"Using the {word} as a table key is not allowed")
+
+    def find(self, keys: Any, default: Any) -> Any:
+        """The value of each key; one of the two keys is an error."""
+        self._check_keys(keys)
+        return super().find(keys, default)
+
+    def insert(self, keys: Any, values: Any) -> None:
+        """Adds or replaces values; one of the two keys is an error."""
+        self._check_keys(keys)
+        super().insert(keys, values)
+
+    def remove(self, keys: Any) -> None:
+        """Forgets keys; one of the two is an error."""
+        self._check_keys(keys)
+        super().remove(keys)
+
+
 # -- text files
 
 WHOLE_LINE: Final = -2

@@ -438,6 +438,13 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.logging_ops": {
         "tf": "Print print:print_ timestamp",
     },
+    "tfnb.ops.lookup": {
+        "lookup": (
+            "KeyValueTensorInitializer StaticHashTable StaticVocabularyTable TextFileIndex "
+            "TextFileInitializer"
+        ),
+        "lookup.experimental": "DenseHashTable MutableHashTable",
+    },
     "tfnb.ops.lookup_ops": {
         "initializers": "tables_initializer",
         "tf": "tables_initializer initialize_all_tables",
@@ -1129,7 +1136,7 @@ OPS: dict[str, str] = {
     "tfnb.ops.lookup_ops": (
         "HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2 LookupTableExportV2 "
         "LookupTableFindV2 LookupTableImportV2 LookupTableInsertV2 LookupTableRemoveV2 "
-        "LookupTableSizeV2 MutableHashTableOfTensorsV2 MutableHashTableV2"
+        "LookupTableSizeV2 MutableDenseHashTableV2 MutableHashTableOfTensorsV2 MutableHashTableV2"
     ),
     "tfnb.ops.matmul_ops": "BatchMatMul BatchMatMulV2 BatchMatMulV3 MatMul SparseMatMul",
     "tfnb.ops.matrix_decomposition_ops": (
