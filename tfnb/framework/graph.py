@@ -508,16 +508,17 @@ class Graph:
         if control_inputs is None:
             return ControlDependenciesScope(self, None)
         found: list[Operation] = []
-        current = self._current_control_dependencies()
+        current = self._scopes().control_ops
+        new: set[Operation] = set()
         for value in control_inputs:
             op = control_op_of(self, value)
-            if op not in current:
-                current.add(op)
+            if op not in current and op not in new:
+                new.add(op)
                 found.append(op)
         return ControlDependenciesScope(self, found)
 
     def _current_control_dependencies(self) -> set[Operation]:
-        return {op for scope in self._scopes().control_stack for op in scope.control_inputs}
+        return set(self._scopes().control_ops)
 
     def _control_dependencies_for_inputs(self, inputs: Iterable[Tensor]) -> list[Operation]:
         return control_dependencies_for_inputs(self._scopes().control_stack, inputs)

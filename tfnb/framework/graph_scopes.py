@@ -35,6 +35,7 @@ class ScopeState:
       device_stack: the device scopes entered.
       device: what plain device scopes come to, or None where a function must be asked for each op.
       control_stack: the ``control_dependencies`` blocks entered.
+      control_ops: what these blocks wait for, with how many of them do.
       colocation_stack: the ops of ``colocate_with`` blocks.
       control_flow_context: the innermost cond or while being built.
     """
@@ -42,6 +43,7 @@ class ScopeState:
     __slots__ = (
         "colocation_stack",
         "control_flow_context",
+        "control_ops",
         "control_stack",
         "device",
         "device_stack",
@@ -53,6 +55,7 @@ class ScopeState:
         self.device_stack: tuple[DeviceEntry, ...] = ()
         self.device: str | None = ""
         self.control_stack: tuple[ControlDependenciesScope, ...] = ()
+        self.control_ops: dict[Operation, int] = {}
         self.colocation_stack: tuple[Any, ...] = ()
         self.control_flow_context: Any = None
 
@@ -190,7 +193,15 @@ class ControlDependenciesScope:
     ``None`` begins anew: neither outer blocks nor the control-flow context add anything inside.
     """
 
-    __slots__ = ("_graph", "_old_context", "_old_stack", "_seen", "control_inputs", "new_stack")
+    __slots__ = (
+        "_graph",
+        "_old_context",
+        "_old_ops",
+        "_old_stack",
+        "_seen",
+        "control_inputs",
+        "new_stack",
+    )
 
     def __init__(self, graph: Graph, control_inputs: list[Operation] | None) -> None:
         self._graph = graph
@@ -204,9 +215,13 @@ class ControlDependenciesScope:
         if self.new_stack:
             self._old_context = state.control_flow_context
             state.control_flow_context = None
+            self._old_ops = state.control_ops
+            state.control_ops = {}
             state.control_stack = (self,)
         else:
             state.control_stack = (*state.control_stack, self)
+            for op in self.control_inputs:
+                state.control_ops[op] = state.control_ops.get(op, 0) + 1
 
     def __exit__(self, *exc_info: object) -> None:
         state = self._graph._scopes()
@@ -214,6 +229,12 @@ class ControlDependenciesScope:
         state.control_stack = self._old_stack
         if self.new_stack:
             state.control_flow_context = self._old_context
+            state.control_ops = self._old_ops
+            return
+        for op in self.control_inputs:
+            left = state.control_ops.pop(op) - 1
+            if left:
+                state.control_ops[op] = left
 
     def add_op(self, op: Operation) -> None:
         """Notes that ``op`` was made inside, so that it depends on the control inputs already."""
