@@ -256,3 +256,33 @@ def test_variables_of_old_graphs_are_trained_as_their_collections_say() -> None:
         tf.train.import_meta_graph(message)
         assert [v.trainable for v in tf.global_variables()] == [True, False]
         assert [v.name for v in tf.trainable_variables()] == ["a:0"]
+
+
+def test_variables_inside_functions_are_frozen() -> None:
+    """If, While and calls take values; their bodies are copied, also bodies inside of bodies."""
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        tf.enable_control_flow_v2()
+        try:
+            v = tf.Variable([[1.0, 2.0], [3.0, 4.0]], name="v", use_resource=True)
+            w = tf.Variable(3.0, name="w", use_resource=True)
+            p = tf.placeholder(tf.bool, [], name="p")
+
+            def inner(i: Any, a: Any) -> Any:
+                return i + 1, a + tf.cond(p, lambda: tf.gather(v, [1])[0], lambda: v[0] * w)
+
+            branch = tf.cond(p, lambda: tf.reduce_sum(v), lambda: w + 1.0)
+            total = tf.while_loop(lambda i, a: i < 3, inner, [0, tf.zeros([2])])[1]
+        finally:
+            tf.disable_control_flow_v2()
+        tf.identity_n([branch, total], name="out")
+        sess.run([v.initializer, w.initializer])
+        outputs = ["out:0", "out:1"]
+        wanted = [sess.run(outputs, {"p:0": value}) for value in (True, False)]
+        graph_def = tf.graph_util.convert_variables_to_constants(
+            sess, graph.as_graph_def(), ["out"]
+        )
+    assert not any(node.op == "VarHandleOp" for node in graph_def.node)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.import_graph_def(graph_def, name="")
+        found = [sess.run(outputs, {"p:0": value}) for value in (True, False)]
+    np.testing.assert_equal(found, wanted)

@@ -2,7 +2,8 @@
 
 A variable behind a reference becomes a Const of its name.  One behind a resource does, too, and
 what takes its handle is rewritten for a value: ReadVariableOp to Identity, ResourceGather to
-GatherV2, and whatever only hands the handle on (Switch, Enter, Merge ...) to its form for values.
+GatherV2, and whatever only hands the handle on (Switch, Enter, Merge ...) to its form for values;
+functions that take it are copied (:mod:`tfnb.ops.freezing_functions`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,13 @@ from tfnb.core import dtypes, op_registry
 from tfnb.core.tensor_util import make_tensor_proto
 from tfnb.framework.graph_def_reader import parse_tensor_id
 from tfnb.framework.graph_util import extract_sub_graph
+from tfnb.ops.freezing_functions import (
+    FunctionFreezer,
+    add_scalar,
+    is_call,
+    outputs_of_call,
+    rewrite_reader,
+)
 from tfnb.proto import graph_pb2
 
 if TYPE_CHECKING:
@@ -36,6 +44,7 @@ _PASSING = {
         for name in ("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration")
     },
 }
+_READING = frozenset(("ReadVariableOp", "ResourceGather", "ResourceGatherNd"))
 _IS_INITIALIZED = frozenset(("IsVariableInitialized", "VarIsInitializedOp"))
 
 
@@ -102,6 +111,7 @@ class _Freezer:
     def __init__(self, graph_def: graph_pb2.GraphDef, values: dict[str, Any]) -> None:
         self.graph_def = graph_def
         self.values = values
+        self.functions = FunctionFreezer(graph_def.library)
         self.by_name = {node.name: node for node in graph_def.node}
         self.types: dict[tuple[str, int], DType] = {}
 
@@ -118,6 +128,7 @@ class _Freezer:
                 self._rewrite(found, copy)
         if self.graph_def.HasField("library"):
             found.library.CopyFrom(self.graph_def.library)
+            found.library.function.extend(self.functions.made)
         found.versions.CopyFrom(self.graph_def.versions)
         return found
 
@@ -136,6 +147,10 @@ class _Freezer:
         while waiting:
             name = waiting.pop()
             for node in consumers.get(name, ()):
+                if is_call(node.op):
+                    if self._spread_through_call(node):
+                        waiting.append(node.name)
+                    continue
                 if node.op not in _PASSING or (node.name, 0) in self.types:
                     continue
                 dtype = self._type_of_first(node)
@@ -144,6 +159,21 @@ class _Freezer:
                     if node.op.endswith("Switch"):
                         self.types[node.name, 1] = dtype
                     waiting.append(node.name)
+
+    def _types_of_inputs(self, node: Any) -> dict[int, DType]:
+        found = {
+            position: self.types.get(parse_tensor_id(text))
+            for position, text in enumerate(node.input)
+        }
+        return {position: dtype for position, dtype in found.items() if dtype is not None}
+
+    def _spread_through_call(self, node: Any) -> bool:
+        """Notes the handles that a loop hands through; whether that was new."""
+        known = len(self.types)
+        types = self._types_of_inputs(node)
+        for position in outputs_of_call(node.op, types):
+            self.types[node.name, position] = types[position]
+        return len(self.types) > known
 
     def _hands_on(self, node: Any) -> bool:
         """Whether a node gives a handle or reference, and not the value behind it."""
@@ -178,14 +208,10 @@ class _Freezer:
             node.op = _PASSING[node.op]
             if (node.name, 0) in self.types:
                 node.attr["T"].type = dtype.as_datatype_enum
-        elif node.op == "ReadVariableOp":
-            node.op = "Identity"
-            node.attr.clear()
-            node.attr["T"].type = dtype.as_datatype_enum
-        elif node.op == "ResourceGather":
-            self._gather(found, node, dtype)
-        elif node.op == "ResourceGatherNd":
-            _set_op(node, "GatherNd", dtype)
+        elif is_call(node.op):
+            self.functions.rewrite_call(node, self._types_of_inputs(node))
+        elif node.op in _READING:
+            rewrite_reader(node, dtype, lambda name, axis: _add_axis(found, name, axis))
         elif node.op in _IS_INITIALIZED:
             self._make_constant(node, True, dtypes.bool)
         elif self._takes_variable(node):
@@ -194,19 +220,6 @@ class _Freezer:
                 "which would become a constant; name the variable in variable_names_blacklist, or "
                 "take output nodes that do not depend on it."
             )
-
-    def _gather(self, found: graph_pb2.GraphDef, node: Any, dtype: DType) -> None:
-        batch_dims = node.attr["batch_dims"].i
-        _set_op(node, "GatherV2", dtype)
-        node.attr["Taxis"].type = dtypes.int32.as_datatype_enum
-        if batch_dims:
-            node.attr["batch_dims"].i = batch_dims
-        axis = found.node.add(name=f"{node.name}/axis", device=node.device)
-        self._make_constant(axis, batch_dims, dtypes.int32)
-        controls = [text for text in node.input if text.startswith("^")]
-        inputs = [text for text in node.input if not text.startswith("^")]
-        del node.input[:]
-        node.input.extend([*inputs, axis.name, *controls])
 
     def _takes_variable(self, node: Any) -> bool:
         """Whether a node asks for the reference or handle itself."""
@@ -230,9 +243,6 @@ def _dtype_of(node: Any) -> DType:
     return dtypes.as_dtype(node.attr["dtype"].type)
 
 
-def _set_op(node: Any, op: str, dtype: DType) -> None:
-    indices = node.attr["Tindices"].type
-    node.op = op
-    node.attr.clear()
-    node.attr["Tindices"].type = indices
-    node.attr["Tparams"].type = dtype.as_datatype_enum
+def _add_axis(graph_def: graph_pb2.GraphDef, name: str, axis: int) -> str:
+    add_scalar(graph_def.node.add(name=name), axis)
+    return name
