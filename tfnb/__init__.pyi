@@ -294,6 +294,7 @@ from tfnb.ops.identity_ops import bitcast as bitcast
 from tfnb.ops.identity_ops import identity as identity
 from tfnb.ops.identity_ops import identity_n as identity_n
 from tfnb.ops.identity_ops import stop_gradient as stop_gradient
+from tfnb.ops.image_ops import extract_image_patches as extract_image_patches
 from tfnb.ops.init_ops import constant_initializer as constant_initializer
 from tfnb.ops.init_ops import glorot_normal_initializer as glorot_normal_initializer
 from tfnb.ops.init_ops import glorot_uniform_initializer as glorot_uniform_initializer
@@ -836,6 +837,7 @@ __all__ = [
     "exp",
     "expand_dims",
     "expm1",
+    "extract_image_patches",
     "eye",
     "fft",
     "fft2d",

@@ -17,6 +17,7 @@ from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.scopes import name_scope
 from tfnb.ops import png_files
 from tfnb.ops.broadcasting import shape_text
 
@@ -486,14 +487,14 @@ def decode_image(
     Args:
       contents: the file, a string scalar.
       channels: 1, 3 or 4; 0 for as many as the file has.
-      dtype: uint8, uint16 or float32 (then in [0, 1]); another floating type is converted.
+      dtype: uint8, uint16 or float32 (then in [0, 1]).
       name: A name for the operation.
       expand_animations: give all frames of a GIF, which makes the rank unknown.
     """
-    return decode_image_op(
-        contents,
-        channels=0 if channels is None else channels,
-        dtype=dtypes.as_dtype(dtype),
-        expand_animations=expand_animations,
-        name=name,
-    )
+    with name_scope(name, "decode_image"):
+        return decode_image_op(
+            contents,
+            channels=0 if channels is None else channels,
+            dtype=dtypes.as_dtype(dtype),
+            expand_animations=expand_animations,
+        )

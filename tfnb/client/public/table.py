@@ -350,6 +350,16 @@ TABLE: dict[str, dict[str, str]] = {
         "raw_ops": "",
         "tf": "identity identity_n stop_gradient bitcast",
     },
+    "tfnb.ops.image_adjustments": {
+        "image": (
+            "adjust_brightness adjust_contrast adjust_gamma adjust_hue adjust_jpeg_quality "
+            "adjust_saturation combined_non_max_suppression convert_image_dtype "
+            "draw_bounding_boxes grayscale_to_rgb non_max_suppression non_max_suppression_padded "
+            "non_max_suppression_with_scores per_image_standardization random_brightness "
+            "random_contrast random_hue random_jpeg_quality random_saturation rgb_to_grayscale "
+            "rgb_to_yiq rgb_to_yuv yiq_to_rgb yuv_to_rgb"
+        ),
+    },
     "tfnb.ops.image_codec_ops": {
         "image": (
             "decode_and_crop_jpeg:decode_and_crop_jpeg_op decode_bmp:decode_bmp_op "
@@ -366,6 +376,20 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.image_color_ops": {
         "image": "hsv_to_rgb rgb_to_hsv",
+    },
+    "tfnb.ops.image_measures": {
+        "image": "image_gradients psnr sobel_edges ssim ssim_multiscale total_variation",
+    },
+    "tfnb.ops.image_ops": {
+        "image": (
+            "ResizeMethod central_crop crop_and_resize crop_to_bounding_box extract_image_patches "
+            "extract_patches flip_left_right flip_up_down pad_to_bounding_box "
+            "random_flip_left_right random_flip_up_down resize:resize_images "
+            "resize_image_with_crop_or_pad resize_image_with_pad resize_images "
+            "resize_with_crop_or_pad:resize_image_with_crop_or_pad rot90 transpose "
+            "transpose_image:transpose"
+        ),
+        "tf": "extract_image_patches",
     },
     "tfnb.ops.image_resize_ops": {
         "image": (

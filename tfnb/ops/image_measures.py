@@ -1,0 +1,238 @@
+"""tf.image: measures of images: total variation, PSNR, SSIM, edges, gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import dtypes
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import control_dependencies, name_scope
+from tfnb.ops import array_ops, math_ops
+from tfnb.ops.cast_ops import cast
+from tfnb.ops.control_flow_assert import assert_
+from tfnb.ops.convolution import depthwise_conv2d
+from tfnb.ops.image_adjustments import convert_image_dtype
+from tfnb.ops.nn_ops import relu
+from tfnb.ops.pooling import avg_pool
+from tfnb.ops.reduction_ops import reduce_mean, reduce_prod, reduce_sum
+from tfnb.ops.softmax_ops import softmax
+
+EXPORTS = {
+    "image": [
+        "image_gradients",
+        "psnr",
+        "sobel_edges",
+        "ssim",
+        "ssim_multiscale",
+        "total_variation",
+    ]
+}
+
+
+def total_variation(images: Any, name: str | None = None) -> Any:
+    """The sum of absolute differences of neighbouring pixels, for each image.
+
+    Raises:
+      ValueError: another rank than 3 or 4.
+    """
+    with name_scope(name, "total_variation"):
+        rank = images.shape.ndims
+        if rank == 3:
+            down = images[1:, :, :] - images[:-1, :, :]
+            right = images[:, 1:, :] - images[:, :-1, :]
+            axes = None
+        elif rank == 4:
+            down = images[:, 1:, :, :] - images[:, :-1, :, :]
+            right = images[:, :, 1:, :] - images[:, :, :-1, :]
+            axes = [1, 2, 3]
+        else:
+            raise ValueError("'images' must be either 3 or 4-dimensional.")
+        return reduce_sum(math_ops.abs(down), axis=axes) + reduce_sum(
+            math_ops.abs(right), axis=axes
+        )
+
+
+def _checked_pair(a: Any, b: Any) -> tuple[Any, list[Any]]:
+    """The first image's shape, behind checks that both have the same."""
+    a.shape.with_rank_at_least(3)
+    b.shape.with_rank_at_least(3)
+    a.shape[-3:].assert_is_compatible_with(b.shape[-3:])
+    shape_a, shape_b = array_ops.shape_n([a, b])
+    is_image = math_ops.greater_equal(array_ops.size(shape_a), 3)
+    checks = [assert_(is_image, [shape_a, shape_b], summarize=10)]
+    same = reduce_all_equal(shape_a[-3:], shape_b[-3:])
+    checks.append(assert_(same, [shape_a, shape_b], summarize=10))
+    return shape_a, checks
+
+
+def reduce_all_equal(a: Any, b: Any) -> Any:
+    """Whether two vectors have the same entries."""
+    return math_ops.reduce_all(math_ops.equal(a, b))
+
+
+def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Any:
+    """The ratio of the largest value to the mean square error of images, in decibels."""
+    with name_scope(name, "PSNR", [a, b]):
+        a, b = convert_to_tensor(a), convert_to_tensor(b)
+        largest = convert_image_dtype(cast(max_val, a.dtype), dtypes.float32)
+        a, b = convert_image_dtype(a, dtypes.float32), convert_image_dtype(b, dtypes.float32)
+        error = reduce_mean(math_ops.squared_difference(a, b), [-3, -2, -1])
+        value = math_ops.subtract(
+            20 * math_ops.log(largest) / math_ops.log(10.0),
+            np.float32(10 / np.log(10)) * math_ops.log(error),
+            name="psnr",
+        )
+        _, checks = _checked_pair(a, b)
+        with control_dependencies(checks):
+            return array_ops.identity(value)
+
+
+def _gaussian(size: int, sigma: float) -> Any:
+    """A window of weights that fall from its middle, with a sum of one."""
+    places = cast(math_ops.range_(size), dtypes.float32) - (size - 1) / 2.0
+    exponents = math_ops.square(places) * (-0.5 / sigma**2)
+    both = array_ops.reshape(exponents, [1, -1]) + array_ops.reshape(exponents, [-1, 1])
+    return array_ops.reshape(softmax(array_ops.reshape(both, [1, -1])), [size, size, 1, 1])
+
+
+def _ssim_per_channel(
+    a: Any, b: Any, max_val: Any, filter_size: int, sigma: float, k1: float, k2: float
+) -> tuple[Any, Any]:
+    """The likeness of each channel, and its part that comes from contrast and structure."""
+    channels = array_ops.shape(a)[-1]
+    window = array_ops.tile(_gaussian(filter_size, sigma), [1, 1, channels, 1])
+
+    def smoothed(x: Any) -> Any:
+        shape = array_ops.shape(x)
+        flat = array_ops.reshape(x, array_ops.concat([[-1], shape[-3:]], 0))
+        y = depthwise_conv2d(flat, window, strides=[1, 1, 1, 1], padding="VALID")
+        return array_ops.reshape(y, array_ops.concat([shape[:-3], array_ops.shape(y)[1:]], 0))
+
+    c1, c2 = (k1 * max_val) ** 2, (k2 * max_val) ** 2
+    mean_a, mean_b = smoothed(a), smoothed(b)
+    product = mean_a * mean_b * 2.0
+    squares = math_ops.square(mean_a) + math_ops.square(mean_b)
+    luminance = (product + c1) / (squares + c1)
+    mixed = smoothed(a * b) * 2.0
+    powers = smoothed(math_ops.square(a) + math_ops.square(b))
+    contrast = (mixed - product + c2) / (powers - squares + c2)
+    axes = [-3, -2]
+    return reduce_mean(luminance * contrast, axes), reduce_mean(contrast, axes)
+
+
+def _prepared(a: Any, b: Any, max_val: Any, name: str) -> tuple[Any, Any, Any]:
+    a = convert_to_tensor(a, name="img1")
+    b = convert_to_tensor(b, name="img2")
+    _, checks = _checked_pair(a, b)
+    with control_dependencies(checks):
+        a = array_ops.identity(a)
+    largest = convert_image_dtype(cast(max_val, a.dtype), dtypes.float32)
+    return (
+        convert_image_dtype(a, dtypes.float32),
+        convert_image_dtype(b, dtypes.float32),
+        largest,
+    )
+
+
+def ssim(
+    img1: Any,
+    img2: Any,
+    max_val: Any,
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
+) -> Any:
+    """The structural similarity of images (Wang et al., 2004), 1 for equal ones."""
+    with name_scope(None, "SSIM", [img1, img2]):
+        a, b, largest = _prepared(img1, img2, max_val, "SSIM")
+        per_channel, _ = _ssim_per_channel(a, b, largest, filter_size, filter_sigma, k1, k2)
+        return reduce_mean(per_channel, [-1])
+
+
+_SCALES = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
+
+
+def ssim_multiscale(
+    img1: Any,
+    img2: Any,
+    max_val: Any,
+    power_factors: Any = _SCALES,
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
+) -> Any:
+    """The structural similarity at several sizes, each half of the one before."""
+    with name_scope(None, "MS-SSIM", [img1, img2]):
+        a, b, largest = _prepared(img1, img2, max_val, "MS-SSIM")
+        outer = array_ops.shape(a)[:-3]
+        found = []
+        likeness = None
+        for scale in range(len(power_factors)):
+            if scale:
+                a, b = _halved(a, outer), _halved(b, outer)
+            likeness, contrast = _ssim_per_channel(a, b, largest, filter_size, filter_sigma, k1, k2)
+            found.append(relu(contrast))
+        assert likeness is not None
+        found[-1] = relu(likeness)
+        stacked = array_ops.stack(found, axis=-1)
+        return reduce_mean(reduce_prod(math_ops.pow(stacked, power_factors), [-1]), [-1])
+
+
+def _halved(images: Any, outer: Any) -> Any:
+    """Means of two by two pixels; an odd last row or column is repeated first."""
+    sizes = array_ops.shape(images)[-3:]
+    flat = array_ops.reshape(images, array_ops.concat([[-1], sizes], 0))
+    odd = sizes % 2
+    rows, columns = odd[0], odd[1]
+    zero = array_ops.zeros([2], dtypes.int32)
+    paddings = array_ops.stack(
+        [zero, array_ops.stack([0, rows]), array_ops.stack([0, columns]), zero]
+    )
+    padded = array_ops.pad(flat, paddings, mode="SYMMETRIC")
+    pooled = avg_pool(padded, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")
+    return array_ops.reshape(pooled, array_ops.concat([outer, array_ops.shape(pooled)[1:]], 0))
+
+
+def image_gradients(image: Any) -> tuple[Any, Any]:
+    """Differences to the next row and to the next column; zero in the last ones.
+
+    Raises:
+      ValueError: another rank than 4.
+    """
+    if image.shape.ndims != 4:
+        raise ValueError(
+            f"image_gradients expects a 4D tensor [batch_size, h, w, d], not {image.shape}."
+        )
+    shape = array_ops.shape(image)
+    batch, height, width, depth = array_ops.unstack(shape)
+    dy = image[:, 1:, :, :] - image[:, :-1, :, :]
+    dx = image[:, :, 1:, :] - image[:, :, :-1, :]
+    last_row = array_ops.zeros(array_ops.stack([batch, 1, width, depth]), image.dtype)
+    dy = array_ops.reshape(array_ops.concat([dy, last_row], 1), shape)
+    last_column = array_ops.zeros(array_ops.stack([batch, height, 1, depth]), image.dtype)
+    dx = array_ops.reshape(array_ops.concat([dx, last_column], 2), shape)
+    return dy, dx
+
+
+_SOBEL = [
+    [[-1, -2, -1], [0, 0, 0], [1, 2, 1]],
+    [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]],
+]
+
+
+def sobel_edges(image: Any) -> Any:
+    """The Sobel filters for horizontal and vertical edges: [batch, height, width, channels, 2]."""
+    static = image.shape
+    shape = array_ops.shape(image)
+    kernels = np.expand_dims(np.transpose(np.asarray(_SOBEL), (1, 2, 0)), -2)
+    filters = array_ops.constant(kernels, dtype=image.dtype)
+    filters = array_ops.tile(filters, [1, 1, shape[-1], 1], name="sobel_filters")
+    padded = array_ops.pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
+    output = depthwise_conv2d(padded, filters, [1, 1, 1, 1], "VALID")
+    output = array_ops.reshape(output, array_ops.concat([shape, [2]], 0))
+    output.set_shape(static.concatenate([2]))
+    return output
