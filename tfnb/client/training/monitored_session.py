@@ -649,13 +649,16 @@ class _HookedSession(_WrappedSession):
         if self.should_stop():
             raise RuntimeError("Run called even after should_stop requested.")
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._sess)
-        options = options or RunOptions()
+        # Where nobody asks for a trace, the run is one without options, which costs less.
+        is_plain = options is None and run_metadata is None
+        options = RunOptions() if options is None else options
+        run_metadata = RunMetadata() if run_metadata is None else run_metadata
         every_fetch = {"caller": fetches}
         feed_dict = self._before_run(context, every_fetch, feed_dict, options)
-        run_metadata = run_metadata or RunMetadata()
-        results = super().run(
-            every_fetch, feed_dict=feed_dict, options=options, run_metadata=run_metadata
-        )
+        if is_plain and not options.ByteSize():
+            results = self._sess.run(every_fetch, feed_dict)
+        else:
+            results = self._sess.run(every_fetch, feed_dict, options, run_metadata)
         for hook in self._hooks:
             values = SessionRunValues(results.get(hook), options, run_metadata)
             hook.after_run(context, values)
