@@ -12,6 +12,7 @@ all of them.
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,8 @@ from tfnb.core import op_registry
 _OPS_PACKAGE = "tfnb.ops"
 # Importing these gives tensors their operators, so they come with whatever op is used first.
 _BASE_FAMILIES = ("tfnb.ops.math_ops",)
+
+_OP_NAME = re.compile("_?[A-Z]")
 
 # (module, name in it); an empty name means the module itself
 Origin = tuple[str, str]
@@ -160,7 +163,7 @@ def import_family(op_name: str) -> None:
     family = _family_of_op().get(op_name)
     if family is not None:
         importlib.import_module(family)
-    else:
+    elif _OP_NAME.match(op_name):  # the names of users' functions mostly look otherwise
         _discovered()
 
 

@@ -43,6 +43,21 @@ _REPLACED = {
     "tf.train.CheckpointManager": "tf.train.Saver keeps the last max_to_keep checkpoints",
     "tf.train.CheckpointOptions": "use the arguments of tf.train.Saver",
     "tf.train.VocabInfo": "write rows of embeddings with tf.train.load_variable and variable.load",
+    "tf.data.NumpyIterator": f"{_GRAPHS_ONLY}: use tf.data.make_one_shot_iterator",
+    "tf.data.experimental.CsvDataset": "map tf.decode_csv over a tf.data.TextLineDataset",
+    "tf.data.experimental.make_csv_dataset": "map tf.decode_csv over a tf.data.TextLineDataset",
+    "tf.data.experimental.make_batched_features_dataset": (
+        "map tf.parse_example over a batched tf.data.TFRecordDataset"
+    ),
+    "tf.data.experimental.parse_example_dataset": "use dataset.map with tf.parse_example",
+    "tf.data.experimental.prefetch_to_device": "the session copies what a device needs",
+    "tf.data.experimental.copy_to_device": "the session copies what a device needs",
+    "tf.data.experimental.dense_to_sparse_batch": "use dataset.padded_batch",
+    "tf.data.experimental.snapshot": "dataset.cache() keeps elements in memory",
+    "tf.data.experimental.group_by_reducer": "use group_by_window, with window.reduce",
+    "tf.data.experimental.rejection_resample": "use dataset.filter with tf.random_uniform",
+    "tf.data.experimental.make_saveable_from_iterator": "the place of an iterator is not saved",
+    "tf.data.experimental.TFRecordWriter": "use tf.python_io.TFRecordWriter",
     "tf.optimizers": "use tf.train, for example tf.train.AdamOptimizer",
 }
 _NO_CPP = "no C++ is compiled against tfnb: write the op in Python, with tf.py_func or register_op"
