@@ -6,21 +6,21 @@ size doubles from column to column; what grows like its square shows at a glance
     python benchmarks/scale.py [row ...]
 
 Seconds to build and to run for the first time, on two cores that eight others used as well, so that
-factors of up to two mean nothing (Python 3.11):
+factors of up to three mean nothing (Python 3.11):
 
-    chain                6,250: 0.69 + 1.33   12,500: 0.49 + 2.95   25,000:  0.90 + 5.90
-    fan                  6,250: 0.18 + 1.08   12,500: 0.58 + 1.58   25,000:  1.10 + 4.17
-    controls             6,250: 0.24 + 1.16   12,500: 0.67 + 1.19   25,000:  1.30 + 2.77
-    scopes               2,500: 0.05 + 0.00    5,000: 0.14 + 0.00   10,000:  1.08 + 0.02
-    scopes_of_controls   2,500: 0.87 + 0.44    5,000: 2.60 + 0.58   10,000: 13.79 + 1.33
-    loops                   25: 0.11 + 0.08       50: 0.11 + 0.18      100:  0.53 + 0.82
-    gradient             2,500: 0.38 + 1.90    5,000: 1.21 + 4.30   10,000:  2.48 + 9.64
-    fetches              1,250: 0.25 + 1.68    2,500: 0.49 + 2.84    5,000:  1.68 + 6.54
-    large_constant          12: 0.02 + 0.22       25: 0.12 + 0.78       50:  0.02 + 2.72
-    conds                  250: 2.55 + 0.52      500: 3.71 + 2.39    1,000: 15.84 + 4.53
+    chain               25,000: 0.84 + 2.43   50,000: 0.72 +  3.32  100,000:  2.90 + 15.18
+    fan                 25,000: 1.43 + 3.17   50,000: 1.98 + 11.29  100,000:  7.78 + 14.18
+    controls            25,000: 1.66 + 1.30   50,000: 1.22 +  1.71  100,000:  2.25 +  8.87
+    scopes               2,500: 0.07 + 0.00    5,000: 0.22 +  0.00   10,000:  3.13 +  0.03
+    scopes_of_controls   2,500: 0.34 + 0.19    5,000: 0.63 +  0.49   10,000:  2.94 +  1.29
+    loops                   25: 0.12 + 0.14       50: 0.24 +  0.30      100:  0.40 +  2.55
+    gradient             2,500: 0.38 + 1.90    5,000: 1.21 +  4.30   10,000:  2.48 +  9.64
+    fetches              1,250: 0.25 + 1.68    2,500: 0.49 +  2.84    5,000:  1.68 +  6.54
+    large_constant          12: 0.02 + 0.22       25: 0.12 +  0.78       50:  0.02 +  2.72
+    conds                  250: 1.34 + 0.33      500: 2.44 +  1.08    1,000: 15.72 +  5.03
 
-Two grow like a square while they are built: ``scopes_of_controls``, whose inner scopes look at all
-around them, and ``conds``, where every branch knows the values of those around it.
+One grows like a square while it is built: ``conds``, where every branch knows the values of those
+around it.
 """
 
 from __future__ import annotations
