@@ -13,6 +13,8 @@ import sys
 import unicodedata
 from functools import lru_cache
 
+from tfnb.ops.linear_regex import BoundedPattern
+
 _POSIX = {
     "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": r"\x00-\x7f", "blank": r"\t ",
     "cntrl": r"\x00-\x1f\x7f", "digit": "0-9", "graph": "!-~", "lower": "a-z", "print": " -~",
@@ -35,7 +37,7 @@ class PatternError(ValueError):
 
 
 @lru_cache(maxsize=512)
-def compile_pattern(pattern: str) -> re.Pattern[str]:
+def compile_pattern(pattern: str) -> BoundedPattern:
     """The pattern for Python, to be used on text decoded from UTF-8.
 
     Raises:
@@ -43,9 +45,13 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     """
     translated = _Translator(pattern).translate()
     try:
-        return re.compile(translated)
+        compiled = BoundedPattern(translated)
     except re.error as error:
         raise PatternError(f"bad pattern: {error}") from error
+    size = compiled.repetition_size()
+    if size:
+        raise PatternError(f"invalid repetition size: {{{size}}}")
+    return compiled
 
 
 class _Translator:

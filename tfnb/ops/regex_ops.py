@@ -14,10 +14,10 @@ from tfnb.ops.re2_syntax import PatternError, compile_pattern
 from tfnb.ops.string_arrays import as_text, bytes_of, mapped, text_of
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable
 
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.ops.linear_regex import BoundedPattern, Match
 
 EXPORTS = {
     "tf": ["regex_replace"],
@@ -25,7 +25,7 @@ EXPORTS = {
 }
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str) -> BoundedPattern:
     try:
         return compile_pattern(pattern)
     except PatternError as error:
@@ -113,7 +113,7 @@ class _Rewrite:
                 self.is_valid = False
                 break
 
-    def of(self, match: re.Match[str]) -> str:
+    def of(self, match: Match) -> str:
         """The text for one match."""
         return "".join(
             part if isinstance(part, str) else match.group(part) or "" for part in self.parts
@@ -138,7 +138,7 @@ def _replacer(pattern: str, rewrite: str, everywhere: bool) -> Callable[[bytes],
     return replace
 
 
-def _replace_all(compiled: re.Pattern[str], new: _Rewrite, text: str) -> str:
+def _replace_all(compiled: BoundedPattern, new: _Rewrite, text: str) -> str:
     parts = []
     position, last_end = 0, -1
     while position <= len(text):
@@ -147,7 +147,7 @@ def _replace_all(compiled: re.Pattern[str], new: _Rewrite, text: str) -> str:
             break
         if match.start() > position:
             parts.append(text[position : match.start()])
-        if match.start() == last_end and not match.group():
+        if match.start() == last_end and not match.group(0):
             # An empty match right behind the last one does not count.
             if match.start() < len(text):
                 parts.append(text[match.start()])

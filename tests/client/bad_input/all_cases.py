@@ -11,7 +11,16 @@ import importlib
 
 from tests.client.bad_input.writing import CASES
 
-for _subject in ("graphs", "tensors", "sizes", "kernels", "windows", "control_flow", "state"):
+for _subject in (
+    "graphs",
+    "tensors",
+    "sizes",
+    "kernels",
+    "windows",
+    "control_flow",
+    "state",
+    "files",
+):
     importlib.import_module(f"tests.client.bad_input.{_subject}")
 
 __all__ = ["CASES"]

@@ -1,0 +1,359 @@
+"""Regular expressions in time that is linear in the text, as RE2's are.
+
+Python's ``re`` tries one way after the other; some patterns, ``(a+)+$`` for one, make it try more
+ways than anybody can wait for, and nothing interrupts it. Where that may happen, the pattern is run
+here as a machine that follows all ways at once, the preferred ones first (Pike's; see
+https://swtch.com/~rsc/regexp/regexp2.html): the same matches, slower where ``re`` is quick.
+
+:class:`BoundedPattern` chooses. Patterns are those that ``re2_syntax`` translates: without looking
+around and without references back.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    type_of_test = Callable[[str], bool]
+
+# Steps that ``re`` may need before the other way is taken; a second, roughly.
+_MAX_STEPS: Final = 10**8
+# So long a text is quick whatever is tried.
+_MAX_NESTED: Final = 12
+_UNBOUNDED: Final = int(re._constants.MAXREPEAT)  # type: ignore[attr-defined]
+_WORD: Final = re.compile(r"\w", re.ASCII)
+
+
+class Match(Protocol):
+    """What both kinds of patterns answer."""
+
+    def start(self) -> int:
+        """Where the match begins."""
+
+    def end(self) -> int:
+        """Where it ends."""
+
+    def group(self, number: int, /) -> Any:
+        """What a group matched, or None."""
+
+
+class LinearMatch:
+    """A match of the machine."""
+
+    def __init__(self, text: str, spans: tuple[int, ...]) -> None:
+        self._text = text
+        self._spans = spans
+
+    def start(self) -> int:
+        """Where the match begins."""
+        return self._spans[0]
+
+    def end(self) -> int:
+        """Where it ends."""
+        return self._spans[1]
+
+    def group(self, number: int, /) -> str | None:
+        """What a group matched, or None."""
+        begin, end = self._spans[2 * number : 2 * number + 2]
+        return None if begin < 0 or end < 0 else self._text[begin:end]
+
+
+class BoundedPattern:
+    """A compiled pattern that answers in bounded time.
+
+    Attributes:
+      groups: how many groups it has.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        """Compile a pattern for Python.
+
+        Raises:
+          re.error: it is none.
+        """
+        self._quick = re.compile(pattern)
+        self._tree = re._parser.parse(pattern)  # type: ignore[attr-defined]
+        self.groups = self._quick.groups
+        self._nests = _nests(self._tree)
+
+    @cached_property
+    def _slow(self) -> _Machine:
+        return _Machine(self._tree, self.groups)
+
+    @cached_property
+    def _loops_of_search(self) -> int:
+        return _loops(self._tree, is_last=True)
+
+    @cached_property
+    def _loops_of_full_match(self) -> int:
+        return _loops(self._tree, is_last=False)
+
+    def fullmatch(self, text: str) -> Match | None:
+        """The match of the whole text."""
+        if self._is_quick(len(text), self._loops_of_full_match):
+            return self._quick.fullmatch(text)
+        return self._slow.run(text, 0, whole=True)
+
+    def search(self, text: str, position: int = 0) -> Match | None:
+        """The first match that begins at ``position`` or later."""
+        # A loop that fails is begun anew at each character.
+        num_loops = self._loops_of_search
+        if self._is_quick(len(text), num_loops + (num_loops > 0)):
+            return self._quick.search(text, position)
+        return self._slow.run(text, position, whole=False)
+
+    def _is_quick(self, size: int, power: int) -> bool:
+        if self._nests:
+            return size <= _MAX_NESTED
+        return power <= 1 or size**power <= _MAX_STEPS
+
+    def repetition_size(self) -> int:
+        """The count that makes nested counted repetitions exceed 1000 together; 0 if none does."""
+        return _too_large(self._tree, 1000)
+
+
+def _kind(node: Any) -> str:
+    return str(node[0])
+
+
+def _parts(node: Any) -> list[Any]:
+    """The sequences inside a node of the tree."""
+    kind, arguments = _kind(node), node[1]
+    if kind in ("MAX_REPEAT", "MIN_REPEAT"):
+        return [arguments[2]]
+    if kind == "SUBPATTERN":
+        return [arguments[3]]
+    return list(arguments[1]) if kind == "BRANCH" else []
+
+
+def _loops(tree: Any, is_last: bool) -> int:
+    """How many loops of a pattern may have to try again, as what follows them fails.
+
+    Args:
+      tree: a sequence of the pattern.
+      is_last: whether nothing follows the sequence.
+    """
+    nodes, count = list(tree), 0
+    for node in nodes:
+        ends = is_last and node is nodes[-1]
+        is_loop = _is_loop(node)
+        inner = [_loops(part, ends and not is_loop) for part in _parts(node)]
+        count += max(inner, default=0) + (is_loop and not ends)
+    return count
+
+
+def _is_loop(node: Any) -> bool:
+    return _kind(node) in ("MAX_REPEAT", "MIN_REPEAT") and node[1][1] > 1
+
+
+def _nests(tree: Any) -> bool:
+    """Whether a loop has choices of its own inside."""
+    return any(
+        _nests(part) or (_is_loop(node) and _has_choice(part))
+        for node in tree
+        for part in _parts(node)
+    )
+
+
+def _has_choice(tree: Any) -> bool:
+    for node in tree:
+        kind = _kind(node)
+        if kind == "BRANCH" or (kind in ("MAX_REPEAT", "MIN_REPEAT") and node[1][0] != node[1][1]):
+            return True
+        if any(_has_choice(part) for part in _parts(node)):
+            return True
+    return False
+
+
+def _too_large(tree: Any, budget: int) -> int:
+    for node in tree:
+        left = budget
+        if _kind(node) in ("MAX_REPEAT", "MIN_REPEAT"):
+            least, most = int(node[1][0]), int(node[1][1])
+            size = least if most == _UNBOUNDED else most
+            if size > 1:
+                left //= size
+                if not left:
+                    return size
+        for part in _parts(node):
+            found = _too_large(part, left)
+            if found:
+                return found
+    return 0
+
+
+# -- the machine -----------------------------------------------------------------------------------
+
+_CHAR, _SPLIT, _SAVE, _WHEN, _MATCH = range(5)
+
+
+class _Machine:
+    """A program of instructions (kind, argument, next places), and what runs it.
+
+    A *thread* is a place in the program with the spans of the groups so far; those that are alive
+    at one character stand in order of preference, each place at most once.
+    """
+
+    def __init__(self, tree: Any, num_groups: int) -> None:
+        self._program: list[tuple[int, Any, tuple[int, ...]]] = [(_MATCH, None, ())]
+        self._num_spans = 2 * (num_groups + 1)
+        end = self._add(_SAVE, 1, 0)
+        self._begin = self._add(_SAVE, 0, self._sequence(tree, tree.state.flags, end))
+
+    def _add(self, kind: int, argument: Any, *following: int) -> int:
+        self._program.append((kind, argument, following))
+        return len(self._program) - 1
+
+    def _sequence(self, tree: Any, flags: int, following: int) -> int:
+        """The place where a sequence begins that goes on at ``following``."""
+        for node in reversed(list(tree)):
+            following = self._node(node, flags, following)
+        return following
+
+    def _node(self, node: Any, flags: int, following: int) -> int:
+        kind, arguments = _kind(node), node[1]
+        if kind in ("MAX_REPEAT", "MIN_REPEAT"):
+            return self._repeat(arguments, flags, following, is_greedy=kind == "MAX_REPEAT")
+        if kind == "SUBPATTERN":
+            group, added, removed, part = arguments
+            flags = (flags | added) & ~removed
+            if group is None:
+                return self._sequence(part, flags, following)
+            closing = self._add(_SAVE, 2 * group + 1, following)
+            return self._add(_SAVE, 2 * group, self._sequence(part, flags, closing))
+        if kind == "BRANCH":
+            ways = [self._sequence(part, flags, following) for part in arguments[1]]
+            return self._add(_SPLIT, None, *ways)
+        if kind == "AT":
+            return self._add(_WHEN, _PLACES[str(arguments)], following)
+        return self._add(_CHAR, _test(kind, arguments, flags), following)
+
+    def _repeat(self, arguments: Any, flags: int, following: int, is_greedy: bool) -> int:
+        least, most, part = int(arguments[0]), int(arguments[1]), arguments[2]
+
+        def split(inside: int, outside: int) -> tuple[int, ...]:
+            return (inside, outside) if is_greedy else (outside, inside)
+
+        place = following
+        if most == _UNBOUNDED:
+            place = self._add(_SPLIT, None)
+            inside = self._sequence(part, flags, place)
+            self._program[place] = (_SPLIT, None, split(inside, following))
+        else:
+            for _ in range(most - least):
+                inside = self._sequence(part, flags, place)
+                place = self._add(_SPLIT, None, *split(inside, following))
+        for _ in range(least):
+            place = self._sequence(part, flags, place)
+        return place
+
+    def run(self, text: str, position: int, whole: bool) -> LinearMatch | None:
+        """The preferred match, of the whole text or of the first place where there is one."""
+        program = self._program
+        nothing = (-1,) * self._num_spans
+        best: tuple[int, ...] | None = None
+        threads: list[tuple[int, tuple[int, ...]]] = []
+        for here in range(position, len(text) + 1):
+            alive: list[tuple[int, tuple[int, ...]]] = []
+            seen: set[int] = set()
+            if best is None and (here == position or not whole):
+                threads = [*threads, (self._begin, nothing)]
+            for place, spans in threads:
+                self._follow(place, spans, text, here, seen, alive)
+            threads = []
+            for place, spans in alive:
+                kind, test, following = program[place]
+                if kind == _MATCH:
+                    if whole and here < len(text):
+                        continue
+                    best = spans
+                    break  # those behind are less preferred
+                if here < len(text) and test(text[here]):
+                    threads.append((following[0], spans))
+            if not threads and (whole or best is not None):
+                break
+        return None if best is None else LinearMatch(text, best)
+
+    def _follow(
+        self,
+        place: int,
+        spans: tuple[int, ...],
+        text: str,
+        here: int,
+        seen: set[int],
+        alive: list[tuple[int, tuple[int, ...]]],
+    ) -> None:
+        """Adds the places that are reached without a character, in order of preference."""
+        waiting = [(place, spans)]
+        while waiting:
+            place, spans = waiting.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            kind, argument, following = self._program[place]
+            if kind == _SPLIT:
+                waiting.extend((one, spans) for one in reversed(following))
+            elif kind == _SAVE:
+                saved = (*spans[:argument], here, *spans[argument + 1 :])
+                waiting.append((following[0], saved))
+            elif kind == _WHEN:
+                if argument(text, here):
+                    waiting.append((following[0], spans))
+            else:
+                alive.append((place, spans))
+
+
+def _is_boundary(text: str, here: int) -> bool:
+    before = here > 0 and _WORD.match(text[here - 1]) is not None
+    after = here < len(text) and _WORD.match(text[here]) is not None
+    return before != after
+
+
+_PLACES: Final[dict[str, Callable[[str, int], bool]]] = {
+    "AT_BEGINNING_STRING": lambda text, here: here == 0,
+    "AT_END_STRING": lambda text, here: here == len(text),
+    # Python's tree has these where several lines count: elsewhere they are translated.
+    "AT_BEGINNING": lambda text, here: here == 0 or text[here - 1] == "\n",
+    "AT_END": lambda text, here: here == len(text) or text[here] == "\n",
+    "AT_BOUNDARY": _is_boundary,
+    "AT_NON_BOUNDARY": lambda text, here: not _is_boundary(text, here),
+}
+
+
+def _test(kind: str, arguments: Any, flags: int) -> type_of_test:
+    """Whether a character is one that a node takes."""
+    if kind == "ANY":
+        return _anything if flags & re.DOTALL else _anything_in_line
+    if kind in ("LITERAL", "NOT_LITERAL"):
+        items = [("LITERAL", arguments)]
+        negated = kind == "NOT_LITERAL"
+    else:
+        items = [(str(one[0]), one[1]) for one in arguments]
+        negated = items[0][0] == "NEGATE"
+        items = items[negated:]
+    ranges = [(a, a) if kind == "LITERAL" else a for kind, a in items]
+    ignores_case = bool(flags & re.IGNORECASE)
+
+    def is_in(char: str) -> bool:
+        code = ord(char)
+        return any(low <= code <= high for low, high in ranges)
+
+    def test(char: str) -> bool:
+        found = is_in(char)
+        if not found and ignores_case:
+            found = any(len(one) == 1 and is_in(one) for one in (char.lower(), char.upper()))
+        return found is not negated
+
+    return test
+
+
+def _anything(char: str) -> bool:
+    return True
+
+
+def _anything_in_line(char: str) -> bool:
+    return char != "\n"
