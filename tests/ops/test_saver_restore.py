@@ -196,6 +196,44 @@ def test_an_imported_graph_is_compared_too(tmp_path: Path) -> None:
         assert sess.run("a:0").tolist() == [1.0, 2.0]
 
 
+def test_a_session_of_another_graph_is_refused(tmp_path: Path) -> None:
+    """The saver's nodes are not in it."""
+    path = _saved(tmp_path, _two)
+    with tf.Graph().as_default():
+        _two()
+        saver = tf.train.Saver()
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.constant(1.0)
+        with pytest.raises(TypeError, match="save/Const"):
+            saver.restore(sess, path)
+
+
+def test_old_graphs_with_a_node_for_each_tensor_are_all_or_nothing(tmp_path: Path) -> None:
+    """Restore and RestoreSlice read the first format one tensor at a time."""
+    path = _saved(tmp_path, _two, write_version=tf.train.SaverDef.V1)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        a, c = tf.Variable([0.0, 0.0], name="a"), tf.Variable([0], name="b")
+        file = tf.placeholder_with_default("model", [], name="file")
+        wanted = tf.raw_ops.Restore(file_pattern=file, tensor_name="a", dt=tf.float32)
+        other = tf.raw_ops.RestoreSlice(
+            file_pattern=file, tensor_name="b", shape_and_slice="", dt=tf.int32
+        )
+        tf.group(
+            tf.assign(a, wanted),
+            tf.assign(c, other, validate_shape=True),
+            name="restore_everything",
+        )
+        message = tf.train.SaverDef(
+            filename_tensor_name="file:0",
+            save_tensor_name="file:0",
+            restore_op_name="restore_everything",
+        )
+        sess.run(tf.global_variables_initializer())
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"b +int32 \(1,\) +int32 \(2,\)"):
+            tf.train.Saver(saver_def=message).restore(sess, path)
+        assert sess.run(a).tolist() == [0.0, 0.0]
+
+
 # ------------------------------------------------------------------------------------ killed saves
 
 # Saves over a checkpoint in processes that kill themselves, the n-th before its n-th system call

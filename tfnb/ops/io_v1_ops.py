@@ -5,11 +5,12 @@ The format itself is :mod:`tfnb.core.checkpoint_v1`.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import errors
+from tfnb.core import errors, file_system
 from tfnb.core.checkpoint_v1 import CheckpointReader, CheckpointWriter
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_shapes
@@ -125,8 +126,20 @@ def save_slices(
 # -- reading
 
 
-def _restore(file_pattern: Any, tensor_name: Any, spec: str, dtype: DType) -> Any:
-    reader = CheckpointReader(_text(file_pattern, "file_pattern"))
+def _reader(ctx: OpKernelContext, pattern: str) -> CheckpointReader:
+    """The reader of a checkpoint, shared by a step's nodes: old graphs have one for each tensor."""
+    found = [os.stat(path) for path in file_system.matching_files(pattern)]
+    versions = [(one.st_ino, one.st_mtime_ns, one.st_size) for one in found]
+    reader: CheckpointReader = ctx.step_container.lookup_or_create(
+        "", "CheckpointReader", f"{pattern} {versions}", lambda: CheckpointReader(pattern)
+    )
+    return reader
+
+
+def _restore(
+    ctx: OpKernelContext, file_pattern: Any, tensor_name: Any, spec: str, dtype: DType
+) -> Any:
+    reader = _reader(ctx, _text(file_pattern, "file_pattern"))
     name = _text(tensor_name, "tensor_name")
     shape, stored = reader.shape_and_dtype(name)
     if stored is not dtype:
@@ -152,7 +165,7 @@ def _restore(file_pattern: Any, tensor_name: Any, spec: str, dtype: DType) -> An
 )  # fmt: skip
 def restore(ctx: OpKernelContext, file_pattern: Any, tensor_name: Any, *, dt: DType) -> Any:
     """Reads a tensor from the files that match."""
-    return _restore(file_pattern, tensor_name, "", dt)
+    return _restore(ctx, file_pattern, tensor_name, "", dt)
 
 
 @register_op(
@@ -166,7 +179,7 @@ def restore_slice(
     ctx: OpKernelContext, file_pattern: Any, tensor_name: Any, shape_and_slice: Any, *, dt: DType
 ) -> Any:
     """Reads a tensor, or a slice of it, from the files that match."""
-    return _restore(file_pattern, tensor_name, _text(shape_and_slice, "shape_and_slice"), dt)
+    return _restore(ctx, file_pattern, tensor_name, _text(shape_and_slice, "shape_and_slice"), dt)
 
 
 for _op in (save, save_slices, restore, restore_slice):

@@ -390,8 +390,12 @@ class Saver:
         _check_is_session(sess)
         _log.info("Restoring parameters from %s", path)
         feeds: dict[Any, Any] = {self.saver_def.filename_tensor_name: path}
-        restore_op = sess.graph.get_operation_by_name(self.saver_def.restore_op_name)
-        wanted = difference.wanted_tensors(sess.graph, restore_op)
+        try:
+            restore_op = sess.graph.get_operation_by_name(self.saver_def.restore_op_name)
+        except KeyError:
+            wanted = []  # the session says that its graph is not the saver's
+        else:
+            wanted = difference.wanted_tensors(sess.graph, restore_op)
         # One op that reads comes before all that assign; several may be half done when one fails.
         read_all = len({one.reader for one in wanted}) > 1
         feeds |= self._compare(path, wanted, read_all)
