@@ -753,3 +753,63 @@ def _optionals(tf: Any, sess: Any) -> Any:
     has_value, value = optional.has_value(), optional.get_value()
     seen = [sess.run([has_value, value]) for _ in range(2)]
     return seen, sess.run(has_value), attempt(tf, lambda: sess.run(value))
+
+
+@iterators
+def _effects_of_a_function(tf: Any, sess: Any) -> Any:
+    with tf.variable_scope("", use_resource=True):
+        variable = tf.get_variable("v", initializer=tf.constant(0, tf.int64))
+
+    def count(x: Any) -> Any:
+        variable.assign_add(x)
+        before = variable.read_value()
+        variable.assign_add(x * 100)
+        return before, variable.read_value()
+
+    iterator = tf.data.make_initializable_iterator(tf.data.Dataset.range(1, 5).map(count))
+    element = iterator.get_next()
+    sess.run(variable.initializer)
+    sess.run(iterator.initializer)
+    return [sess.run(element) for _ in range(4)], sess.run(variable)
+
+
+@iterators
+def _table_in_a_function(tf: Any, sess: Any) -> Any:
+    table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2]), -1)
+    iterator = tf.data.make_initializable_iterator(
+        tf.data.Dataset.from_tensor_slices(["b", "x", "a"]).map(table.lookup)
+    )
+    element = iterator.get_next()
+    sess.run([tf.tables_initializer(), iterator.initializer])
+    return [sess.run(element) for _ in range(3)]
+
+
+@iterators
+def _loop_in_a_function(tf: Any, sess: Any) -> Any:
+    def sum_below(x: Any) -> Any:
+        zero = tf.constant(0, tf.int64)
+        return tf.while_loop(lambda i, s: i < x, lambda i, s: (i + 1, s + i), [zero, zero])[1]
+
+    element = tf.data.make_one_shot_iterator(tf.data.Dataset.range(5).map(sum_below)).get_next()
+    return [sess.run(element) for _ in range(5)]
+
+
+@iterators
+def _reference_variable_in_a_function(tf: Any, sess: Any) -> Any:
+    variable = tf.get_variable("w", initializer=2.0, use_resource=False)
+    iterator = tf.data.make_initializable_iterator(
+        tf.data.Dataset.range(3).map(lambda x: tf.cast(x, tf.float32) * variable)
+    )
+    element = iterator.get_next()
+    sess.run(variable.initializer)
+    sess.run(iterator.initializer)
+    return [sess.run(element) for _ in range(3)]
+
+
+@iterators
+def _graph_seed_in_a_function(tf: Any, sess: Any) -> Any:
+    tf.set_random_seed(3)
+    element = tf.data.make_one_shot_iterator(
+        tf.data.Dataset.range(4).map(lambda x: tf.random_uniform([])).batch(2)
+    ).get_next()
+    return [sess.run(element) for _ in range(2)]

@@ -6,6 +6,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Any
 
+from tfnb.core import dtypes
 from tfnb.core.attr_value import NameAttrList
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.defun_graph import name_of
@@ -23,6 +24,8 @@ from tfnb.ops.identity_ops import identity
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
 
 _numbers = itertools.count()
@@ -73,7 +76,9 @@ class StructuredFunction:
             result = normalized(() if found is None else found)
             nonlocal spec_found
             spec_found = spec_of(result)
-            return [identity(tensor) for tensor in to_components(spec_found, result)]
+            results = to_components(spec_found, result)
+            _order_effects(get_default_graph())
+            return [identity(tensor) for tensor in results]
 
         label = re.sub(
             r"[^A-Za-z0-9_]", "", f"{transformation}_{name_of(function)}".replace(".", "_")
@@ -108,3 +113,18 @@ class StructuredFunction:
     def output_shapes(self) -> list[Any]:
         """The shapes of its results."""
         return shapes_of(self.output_spec)
+
+
+def _order_effects(graph: Graph) -> None:
+    """Makes operations on one resource run in the order in which they were made.
+
+    Those inside conds and loops are ordered by what these wait for.
+    """
+    last: dict[Tensor, Operation] = {}
+    for op in graph.get_operations():
+        if op._get_control_flow_context() is not None or not op._is_stateful:
+            continue
+        handles = [tensor for tensor in op.inputs if tensor.dtype is dtypes.resource]
+        waits = dict.fromkeys(last[handle] for handle in handles if handle in last)
+        op._add_control_inputs([before for before in waits if before not in op.control_inputs])
+        last.update(dict.fromkeys(handles, op))
