@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import sys
 from typing import TYPE_CHECKING
 
@@ -135,3 +136,84 @@ def test_app_run_reports_bad_flags(
         tf.app.run(lambda argv: None, ["p", "--number=x"])
     assert ended.value.code == 1
     assert "flag --number=x" in capsys.readouterr().err
+
+
+def test_validators_refuse_values(flags: tf.flags.FlagValues) -> None:
+    """On the command line and later; the value before stays."""
+    tf.flags.DEFINE_integer("n", 5, "")
+    tf.flags.register_validator("n", lambda value: value > 0, message="must be positive")
+    with pytest.raises(tf.flags.IllegalFlagValueError, match="flag --n=-1: must be positive"):
+        flags(["p", "--n=-1"])
+    flags(["p", "--n=2"])
+    with pytest.raises(tf.flags.IllegalFlagValueError, match="flag --n=-3: must be positive"):
+        flags.n = -3
+    assert flags.n == 2
+    with pytest.raises(tf.flags.UnrecognizedFlagError, match="other"):
+        tf.flags.register_validator("other", bool)
+
+
+def test_validators_have_words_of_their_own(flags: tf.flags.FlagValues) -> None:
+    """As decorators too, for one flag or several."""
+    tf.flags.DEFINE_integer("low", 1, "")
+    tf.flags.DEFINE_integer("high", 2, "")
+
+    @tf.flags.validator("low")
+    def not_seven(value: int) -> bool:
+        if value == 7:
+            raise tf.flags.ValidationError("anything but seven")
+        return True
+
+    @tf.flags.multi_flags_validator(["low", "high"], message="low must not exceed high")
+    def in_order(values: dict[str, int]) -> bool:
+        return values["low"] <= values["high"]
+
+    with pytest.raises(tf.flags.IllegalFlagValueError, match="--low=7: anything but seven"):
+        flags(["p", "--low=7", "--high=8"])
+    with pytest.raises(tf.flags.IllegalFlagValueError, match="flags low=3, high=2: low must not"):
+        flags(["p", "--low=3", "--high=2"])
+
+
+def test_flags_that_exclude_each_other(flags: tf.flags.FlagValues) -> None:
+    """One of them may be required."""
+    tf.flags.DEFINE_integer("a", None, "")
+    tf.flags.DEFINE_integer("b", None, "")
+    tf.flags.mark_flags_as_mutual_exclusive(["a", "b"], required=True)
+    for words in ([], ["--a=1", "--b=2"]):
+        with pytest.raises(tf.flags.IllegalFlagValueError, match=r"Exactly one of \(a, b\) must"):
+            flags(["p", *words])
+
+
+def test_switches_that_exclude_each_other(flags: tf.flags.FlagValues) -> None:
+    """Both may be off."""
+    tf.flags.DEFINE_bool("on", False, "")
+    tf.flags.DEFINE_bool("off", False, "")
+    tf.flags.mark_bool_flags_as_mutual_exclusive(["on", "off"])
+    flags(["p"])
+    with pytest.raises(tf.flags.IllegalFlagValueError, match=r"At most one of .* must be True"):
+        flags(["p", "--on", "--off"])
+
+
+def test_enumerations_and_other_names(flags: tf.flags.FlagValues) -> None:
+    """Members by name in any case; several words; an alias is the same flag."""
+
+    class Colour(enum.Enum):
+        RED = 1
+        BLUE = 2
+
+    tf.flags.DEFINE_enum_class("colour", "red", Colour, "")
+    tf.flags.DEFINE_multi_enum("words", ["u"], ["u", "v"], "")
+    tf.flags.DEFINE_alias("color", "colour")
+    assert flags.colour is Colour.RED
+    flags(["p", "--color=Blue", "--words=v", "--words=u"])
+    assert (flags.colour, flags.color, flags.words) == (Colour.BLUE, Colour.BLUE, ["v", "u"])
+    for word in ("--colour=green", "--words=w"):
+        with pytest.raises(tf.flags.IllegalFlagValueError, match="value should be one of <"):
+            flags(["p", word])
+
+
+def test_flags_as_words_of_a_command_line() -> None:
+    """For starting another program."""
+    given = {"on": True, "off": False, "bare": None, "list": [1, 2], "x": "y"}
+    assert list(tf.flags.flag_dict_to_args(given)) == [
+        "--on", "--nooff", "--bare", "--list=1,2", "--x=y",
+    ]  # fmt: skip

@@ -13,10 +13,11 @@ again.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import enum
     from collections.abc import Callable, Iterable, Iterator
 
 
@@ -30,6 +31,25 @@ class IllegalFlagValueError(Error):
 
 class UnrecognizedFlagError(Error, AttributeError):
     """No flag has this name."""
+
+
+class ValidationError(Error):
+    """A validator refuses a value, with words of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Validator:
+    """Something that must hold for the values of flags.
+
+    Attributes:
+        names: The flags.
+        holds: Takes their values by name; False or a ValidationError refuses.
+        message: What to say then.
+    """
+
+    names: tuple[str, ...]
+    holds: Callable[[dict[str, Any]], bool]
+    message: str
 
 
 @dataclass(slots=True)
@@ -50,6 +70,8 @@ class _Flag:
     is_multiple: bool = False
     is_required: bool = False
     is_given: bool = False
+    # Kept here, so that a cell that defines its flags anew begins without validators.
+    validators: list[_Validator] = field(default_factory=list)
 
     def set(self, text: str) -> None:
         """Take a value from the command line."""
@@ -93,7 +115,28 @@ class FlagValues:
         missing = [f.name for f in self._flags.values() if f.is_required and f.value is None]
         if missing:
             raise IllegalFlagValueError(f"Flag --{missing[0]} must have a value other than None.")
+        self._validate(self._flags.values())
         return rest
+
+    def _validate(self, flags: Iterable[_Flag]) -> None:
+        """Ask the validators of some flags, each once.
+
+        Raises:
+            IllegalFlagValueError: One refuses.
+        """
+        for validator in dict.fromkeys(v for flag in flags for v in flag.validators):
+            values = {name: self._find(name).value for name in validator.names}
+            message = validator.message
+            try:
+                if validator.holds(values):
+                    continue
+            except ValidationError as error:
+                message = str(error)
+            if len(values) == 1:
+                ((name, value),) = values.items()
+                raise IllegalFlagValueError(f"flag --{name}={value}: {message}")
+            shown = ", ".join(f"{name}={value}" for name, value in values.items())
+            raise IllegalFlagValueError(f"flags {shown}: {message}")
 
     def _take(self, word: str, following: list[str]) -> bool:
         """Use one word as a flag, with the next as its value if need be; False if it is none."""
@@ -156,7 +199,13 @@ class FlagValues:
 
     def __setattr__(self, name: str, value: Any) -> None:
         self._parse_if_needed()
-        self._find(name).value = value
+        flag = self._find(name)
+        before, flag.value = flag.value, value
+        try:
+            self._validate([flag])
+        except IllegalFlagValueError:
+            flag.value = before
+            raise
 
     def __delattr__(self, name: str) -> None:
         self._find(name)
@@ -228,14 +277,46 @@ def DEFINE_enum(
     name: str, default: Any, enum_values: Iterable[str], help: str = "", **_: Any
 ) -> None:
     """Define a flag whose value is one of a few."""
-    allowed = list(enum_values)
+    FLAGS._define(_Flag(name, default, help, _one_of(list(enum_values))))
+
+
+def _one_of(allowed: list[str]) -> Callable[[str], str]:
+    """What reads one of a few words."""
 
     def parse(text: str) -> str:
         if text not in allowed:
             raise ValueError(f"value should be one of <{'|'.join(allowed)}>")
         return text
 
+    return parse
+
+
+def DEFINE_multi_enum(
+    name: str, default: Any, enum_values: Iterable[str], help: str = "", **_: Any
+) -> None:
+    """Define a flag whose value is one of a few, and that may be given several times."""
+    parse = _one_of(list(enum_values))
+    FLAGS._define(_Flag(name, _as_list(default), help, parse, is_multiple=True))
+
+
+def DEFINE_enum_class(
+    name: str, default: Any, enum_class: type[enum.Enum], help: str = "", **_: Any
+) -> None:
+    """Define a flag whose value is a member of an enumeration, given by its name in any case."""
+    members = {member.name.lower(): member for member in enum_class}
+    parse_name = _one_of(list(members))
+
+    def parse(text: str) -> enum.Enum:
+        return members[parse_name(text.lower())]
+
+    if isinstance(default, str):
+        default = parse(default)
     FLAGS._define(_Flag(name, default, help, parse))
+
+
+def DEFINE_alias(name: str, original_name: str, **_: Any) -> None:
+    """Give a flag another name."""
+    FLAGS._flags[name] = FLAGS._find(original_name)
 
 
 def DEFINE_list(name: str, default: Any, help: str = "", **_: Any) -> None:
@@ -279,3 +360,122 @@ def mark_flags_as_required(flag_names: Iterable[str], flag_values: FlagValues = 
     """Do so for several flags."""
     for name in flag_names:
         mark_flag_as_required(name, flag_values)
+
+
+def register_validator(
+    flag_name: str,
+    checker: Callable[[Any], bool],
+    message: str = "Flag validation failed",
+    flag_values: FlagValues = FLAGS,
+) -> None:
+    """Refuse values of a flag.
+
+    Args:
+        flag_name: The flag.
+        checker: Takes its value; False refuses, and so does a ValidationError with words of its
+            own.
+        message: What to say.
+        flag_values: Where the flag is.
+
+    Raises:
+        UnrecognizedFlagError: There is no such flag.
+    """
+    register_multi_flags_validator(
+        [flag_name], lambda values: checker(values[flag_name]), message, flag_values
+    )
+
+
+def register_multi_flags_validator(
+    flag_names: Iterable[str],
+    multi_flags_checker: Callable[[dict[str, Any]], bool],
+    message: str = "Flags validation failed",
+    flag_values: FlagValues = FLAGS,
+) -> None:
+    """Refuse values of several flags that do not go together.
+
+    Args:
+        flag_names: The flags.
+        multi_flags_checker: Takes their values by name; see ``register_validator``.
+        message: What to say.
+        flag_values: Where the flags are.
+
+    Raises:
+        UnrecognizedFlagError: There is no such flag.
+    """
+    validator = _Validator(tuple(flag_names), multi_flags_checker, message)
+    for flag in [flag_values._find(name) for name in validator.names]:
+        flag.validators.append(validator)
+
+
+def validator(
+    flag_name: str, message: str = "Flag validation failed", flag_values: FlagValues = FLAGS
+) -> Callable[[Callable[[Any], bool]], Callable[[Any], bool]]:
+    """``register_validator`` as a decorator."""
+
+    def register(checker: Callable[[Any], bool]) -> Callable[[Any], bool]:
+        register_validator(flag_name, checker, message, flag_values)
+        return checker
+
+    return register
+
+
+def multi_flags_validator(
+    flag_names: Iterable[str],
+    message: str = "Flag validation failed",
+    flag_values: FlagValues = FLAGS,
+) -> Callable[[Callable[[dict[str, Any]], bool]], Callable[[dict[str, Any]], bool]]:
+    """``register_multi_flags_validator`` as a decorator."""
+
+    def register(checker: Callable[[dict[str, Any]], bool]) -> Callable[[dict[str, Any]], bool]:
+        register_multi_flags_validator(flag_names, checker, message, flag_values)
+        return checker
+
+    return register
+
+
+def mark_flags_as_mutual_exclusive(
+    flag_names: Iterable[str], required: bool = False, flag_values: FlagValues = FLAGS
+) -> None:
+    """Refuse values for more than one of some flags; or for none, where one is required."""
+    condition = "have a value other than None"
+    _exclude(list(flag_names), required, flag_values, lambda v: v is not None, condition)
+
+
+def mark_bool_flags_as_mutual_exclusive(
+    flag_names: Iterable[str], required: bool = False, flag_values: FlagValues = FLAGS
+) -> None:
+    """Refuse more than one of some switches that is on; or none, where one is required."""
+    _exclude(list(flag_names), required, flag_values, bool, "be True")
+
+
+def _exclude(
+    names: list[str],
+    required: bool,
+    flag_values: FlagValues,
+    is_used: Callable[[Any], bool],
+    condition: str,
+) -> None:
+    def holds(values: dict[str, Any]) -> bool:
+        count = sum(map(is_used, values.values()))
+        return count == 1 or (count == 0 and not required)
+
+    how = "Exactly" if required else "At most"
+    message = f"{how} one of ({', '.join(names)}) must {condition}."
+    register_multi_flags_validator(names, holds, message, flag_values)
+
+
+def flag_dict_to_args(flag_map: dict[str, Any]) -> Iterator[str]:
+    """The words of a command line that give flags their values.
+
+    >>> list(flag_dict_to_args({"on": True, "off": False, "list": [1, 2], "x": 3}))
+    ['--on', '--nooff', '--list=1,2', '--x=3']
+    """
+    for name, value in flag_map.items():
+        if value is None or value is True:
+            yield f"--{name}"
+        elif value is False:
+            yield f"--no{name}"
+        elif isinstance(value, list | tuple):
+            yield f"--{name}={','.join(map(str, value))}"
+        else:
+            yield f"--{name}={value}"

@@ -25,7 +25,10 @@ _FLAGS = (
     "FLAGS FlagValues Error IllegalFlagValueError UnrecognizedFlagError DEFINE_string "
     "DEFINE_integer DEFINE_float DEFINE_boolean DEFINE_bool DEFINE_enum DEFINE_list "
     "DEFINE_spaceseplist DEFINE_multi_string DEFINE_multi_integer DEFINE_multi_float "
-    "mark_flag_as_required mark_flags_as_required"
+    "mark_flag_as_required mark_flags_as_required ValidationError DEFINE_multi_enum "
+    "DEFINE_enum_class DEFINE_alias register_validator validator register_multi_flags_validator "
+    "multi_flags_validator mark_flags_as_mutual_exclusive mark_bool_flags_as_mutual_exclusive "
+    "flag_dict_to_args"
 )
 _VERSIONS = (
     "VERSION GIT_VERSION COMPILER_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER "
