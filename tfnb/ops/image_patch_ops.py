@@ -42,10 +42,13 @@ def _patches_shape(c: InferenceContext) -> TensorShape:
             raise ValueError(f"{name} attribute must contain {rank} values, but got: {len(values)}")
     if dims is None:
         return TensorShape([None] * rank)
-    sizes = [
-        output_dim(dims[a], ksizes[a], strides[a], rates[a], c.attr("padding"))
-        for a in range(1, rank - 1)
-    ]
+    sizes: list[int | None] = [None] * (rank - 2)
+    # Windows of no size, and unknown sizes, are the kernel's business, as in TensorFlow.
+    if None not in dims[1:-1] and min(*ksizes, *rates) > 0:
+        sizes = [
+            output_dim(dims[a], ksizes[a], strides[a], rates[a], c.attr("padding"))
+            for a in range(1, rank - 1)
+        ]
     depth = dims[-1]
     for size in ksizes[1:-1]:
         depth = None if depth is None else depth * size
@@ -71,6 +74,8 @@ def _windows(
             raise errors.unimplemented(
                 f"Only support {name} across space: its first and last value must be 1"
             )
+        if min(values) <= 0:
+            raise errors.out_of_range(f"{name} is out of range.")
     axes = range(1, rank - 1)
     return [window(shape[a], ksizes[a], strides[a], rates[a], padding) for a in axes]
 
