@@ -54,6 +54,9 @@ def test_raw_ops_take_keywords() -> None:
     ("namespace", "name", "match"),
     [
         (tf, "contrib", "TensorFlow dropped it"),
+        (tf, "contrib", r"contrib\.rnn in tf\.nn\.rnn_cell"),
+        (tf.nn, "rnn", r"use tf\.nn\.static_rnn"),
+        (tf.layers, "fully_connected", r"use tf\.layers\.dense"),
         (tf, "GradientTape", r"use tf\.gradients"),
         (tf, "mul", r"use tf\.multiply"),
         (tf, "placeholderr", "Did you mean 'placeholder'"),

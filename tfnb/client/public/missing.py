@@ -9,12 +9,19 @@ _GRAPHS_ONLY = "tfnb runs graphs; there is no eager mode"
 # Names that went away or came later, and what to write instead.
 _REPLACED = {
     "tf.contrib": (
-        "TensorFlow dropped it; most of what models use lives on in tf.nn, tf.layers, tf.train and "
-        "tf.math, for example tf.glorot_uniform_initializer for contrib.layers.xavier_initializer"
+        "TensorFlow dropped it; most of what models use lives on: contrib.rnn in tf.nn.rnn_cell, "
+        "contrib.layers in tf.layers (xavier_initializer is tf.glorot_uniform_initializer, "
+        "l2_regularizer a function of tf.nn.l2_loss), contrib.lookup in tf.lookup, contrib.data "
+        "in tf.data, contrib.framework in tf.train, contrib.metrics in tf.metrics"
     ),
     "tf.function": f"{_GRAPHS_ONLY}: build the ops once and run them with tf.Session",
     "tf.GradientTape": f"{_GRAPHS_ONLY}: use tf.gradients(ys, xs)",
     "tf.keras": "use tf.layers and tf.nn",
+    "tf.nn.rnn": "use tf.nn.static_rnn or tf.nn.dynamic_rnn",
+    "tf.nn.bidirectional_rnn": "use tf.nn.static_bidirectional_rnn",
+    "tf.nn.state_saving_rnn": "use tf.nn.static_state_saving_rnn",
+    "tf.nn.seq2seq": "write the decoder with a cell of tf.nn.rnn_cell and tf.nn.raw_rnn",
+    "tf.layers.fully_connected": "use tf.layers.dense",
     "tf.mul": "use tf.multiply",
     "tf.sub": "use tf.subtract",
     "tf.neg": "use tf.negative",
