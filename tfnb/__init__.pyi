@@ -15,6 +15,7 @@ from tfnb.client.behavior import enable_v2_behavior as enable_v2_behavior
 from tfnb.client.behavior import enable_v2_tensorshape as enable_v2_tensorshape
 from tfnb.client.behavior import executing_eagerly as executing_eagerly
 from tfnb.client.public import app as app
+from tfnb.client.public import audio as audio
 from tfnb.client.public import bitwise as bitwise
 from tfnb.client.public import compat as compat
 from tfnb.client.public import data as data
@@ -39,6 +40,7 @@ from tfnb.client.public import nest as nest
 from tfnb.client.public import nn as nn
 from tfnb.client.public import python as python
 from tfnb.client.public import python_io as python_io
+from tfnb.client.public import quantization as quantization
 from tfnb.client.public import queue as queue
 from tfnb.client.public import random as random
 from tfnb.client.public import resource_loader as resource_loader
@@ -261,6 +263,20 @@ from tfnb.ops.data.structure import TensorSpec as TensorSpec
 from tfnb.ops.data_flow_ops import dynamic_partition as dynamic_partition
 from tfnb.ops.data_flow_ops import dynamic_stitch as dynamic_stitch
 from tfnb.ops.einsum_ops import einsum as einsum
+from tfnb.ops.fake_quant_ops import (
+    fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient,
+)
+from tfnb.ops.fake_quant_ops import (
+    fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient,
+)
+from tfnb.ops.fake_quant_ops import (
+    fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel,
+)
+from tfnb.ops.fake_quant_ops import (
+    fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient,
+)
+from tfnb.ops.fake_quant_ops import fake_quant_with_min_max_args as fake_quant_with_min_max_args
+from tfnb.ops.fake_quant_ops import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
 from tfnb.ops.fft_ops import fft as fft
 from tfnb.ops.fft_ops import fft2d as fft2d
 from tfnb.ops.fft_ops import fft3d as fft3d
@@ -739,6 +755,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "audio",
     "batch_gather",
     "batch_scatter_update",
     "batch_to_space",
@@ -839,6 +856,12 @@ __all__ = [
     "expm1",
     "extract_image_patches",
     "eye",
+    "fake_quant_with_min_max_args",
+    "fake_quant_with_min_max_args_gradient",
+    "fake_quant_with_min_max_vars",
+    "fake_quant_with_min_max_vars_gradient",
+    "fake_quant_with_min_max_vars_per_channel",
+    "fake_quant_with_min_max_vars_per_channel_gradient",
     "fft",
     "fft2d",
     "fft3d",
@@ -1001,6 +1024,7 @@ __all__ = [
     "qint32",
     "qint8",
     "qr",
+    "quantization",
     "queue",
     "quint16",
     "quint8",

@@ -138,6 +138,9 @@ TABLE: dict[str, dict[str, str]] = {
         "manip": "reshape tile",
         "tf": "sequence_mask meshgrid repeat unravel_index fingerprint",
     },
+    "tfnb.ops.audio_ops": {
+        "audio": "decode_wav encode_wav",
+    },
     "tfnb.ops.bias_ops": {
         "nn": "bias_add",
     },
@@ -314,6 +317,20 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.embedding_ops": {
         "nn": "embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse",
+    },
+    "tfnb.ops.fake_quant_ops": {
+        "quantization": (
+            "fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient "
+            "fake_quant_with_min_max_vars fake_quant_with_min_max_vars_gradient "
+            "fake_quant_with_min_max_vars_per_channel "
+            "fake_quant_with_min_max_vars_per_channel_gradient"
+        ),
+        "tf": (
+            "fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient "
+            "fake_quant_with_min_max_vars fake_quant_with_min_max_vars_gradient "
+            "fake_quant_with_min_max_vars_per_channel "
+            "fake_quant_with_min_max_vars_per_channel_gradient"
+        ),
     },
     "tfnb.ops.fft_ops": {
         "signal": (
@@ -1027,6 +1044,7 @@ OPS: dict[str, str] = {
         "SparseSegmentSumGrad SparseSegmentSumGradV2 ThreadUnsafeUnigramCandidateSampler"
     ),
     "tfnb.ops.array_extras": "Fingerprint InplaceAdd InplaceSub InplaceUpdate UnravelIndex",
+    "tfnb.ops.audio_ops": "AudioSpectrogram DecodeWav EncodeWav Mfcc",
     "tfnb.ops.barrier_ops": (
         "Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany BarrierReadySize "
         "BarrierTakeMany"
@@ -1105,6 +1123,11 @@ OPS: dict[str, str] = {
     ),
     "tfnb.ops.einsum_ops": "Einsum",
     "tfnb.ops.example_ops": "ParseExample ParseExampleV2 ParseSingleExample",
+    "tfnb.ops.fake_quant_ops": (
+        "FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars "
+        "FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel "
+        "FakeQuantWithMinMaxVarsPerChannelGradient"
+    ),
     "tfnb.ops.function_ops": "_Arg _DeviceArg _DeviceRetval _Retval",
     "tfnb.ops.functional_ops": (
         "Case DeviceIndex FakeParam For If PartitionedCall StatefulPartitionedCall StatelessCase "
