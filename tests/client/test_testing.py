@@ -238,3 +238,31 @@ def test_reset_state_gives_a_new_graph() -> None:
     old = tf.get_default_graph()
     tf.testing.reset_state()
     assert tf.get_default_graph() is not old
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("assertEmpty", ([],), ([1],)),
+        ("assertNotEmpty", ([1],), ([],)),
+        ("assertLen", ("ab", 2), ("ab", 3)),
+        ("assertBetween", (2, 1, 2), (3, 1, 2)),
+        ("assertContainsSubset", ([1], [1, 2]), ([3], [1, 2])),
+        ("assertNoCommonElements", ([1], [2]), ([1], [1, 2])),
+        ("assertSameElements", ([1, 2, 1], [2, 1]), ([1], [1, 2])),
+        ("assertEndsWith", ("ab", "b"), ("ab", "a")),
+        ("assertRegexMatch", ("abc", ["x", "b."]), ("abc", ["x"])),
+        ("assertSequenceAlmostEqual", ([1.0], [1.0 + 1e-9]), ([1.0], [1.1])),
+        ("assertUnique", ([1, 2],), ([1, 1],)),
+        ("assertDTypeEqual", (np.float32(1), tf.float32), (np.float32(1), tf.float64)),
+        ("assertAllFinite", ([1.0],), ([float("inf")],)),
+        ("assertAllNan", ([float("nan")],), ([1.0],)),
+    ],
+)
+def test_more_assertions_refuse_what_they_should(
+    case: tf.test.TestCase, name: str, good: Any, bad: Any
+) -> None:
+    """Each lets the right pass, and nothing else."""
+    assertion = getattr(case, name)
+    assert not refused(assertion, *good)
+    assert refused(assertion, *bad)

@@ -19,6 +19,7 @@ from unittest import mock as mock
 import numpy as np
 
 from tfnb.client.session import InteractiveSession, Session
+from tfnb.client.test_assertions import MoreAssertions
 from tfnb.core import errors
 from tfnb.core.device_spec import canonical_name
 from tfnb.framework.default_graph import (
@@ -41,7 +42,7 @@ __all__ = ["mock"]
 _SEED = 301
 
 
-class TestCase(unittest.TestCase):
+class TestCase(MoreAssertions):
     """A test with a fresh default graph, fixed random seeds, and TensorFlow's assertions."""
 
     def __init__(self, methodName: str = "runTest") -> None:
@@ -453,6 +454,11 @@ def is_built_with_cuda() -> bool:
 
 
 is_built_with_gpu_support = is_built_with_cuda
+
+
+def is_cpu_target_available(target: str) -> bool:
+    """Whether code can be compiled for a kind of CPU: no, nothing is compiled."""
+    return False
 
 
 def is_built_with_rocm() -> bool:

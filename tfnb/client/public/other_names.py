@@ -63,7 +63,8 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "testing": "reset_state TestCase",
         "test": "TestCase main mock get_temp_dir test_src_dir_path gpu_device_name "
         "is_gpu_available is_built_with_cuda is_built_with_gpu_support is_built_with_rocm "
-        "is_built_with_xla assert_equal_graph_def compute_gradient compute_gradient_error",
+        "is_built_with_xla is_cpu_target_available "
+        "assert_equal_graph_def compute_gradient compute_gradient_error",
     },
     "tfnb.client.tf_logging": {
         "tf": "get_logger",

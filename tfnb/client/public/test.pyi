@@ -10,6 +10,7 @@ from tfnb.client.testing import is_built_with_cuda as is_built_with_cuda
 from tfnb.client.testing import is_built_with_gpu_support as is_built_with_gpu_support
 from tfnb.client.testing import is_built_with_rocm as is_built_with_rocm
 from tfnb.client.testing import is_built_with_xla as is_built_with_xla
+from tfnb.client.testing import is_cpu_target_available as is_cpu_target_available
 from tfnb.client.testing import is_gpu_available as is_gpu_available
 from tfnb.client.testing import main as main
 from tfnb.client.testing import mock as mock

@@ -1,0 +1,118 @@
+"""Assertions of ``tf.test.TestCase`` beside those of arrays: of containers, numbers and dtypes."""
+
+# ruff: noqa: PT009 - this is unittest, and its assertions are not stripped by python -O
+
+from __future__ import annotations
+
+import re
+import unittest
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import dtypes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sized
+
+
+class MoreAssertions(unittest.TestCase):
+    """What programs' tests use of absl's and TensorFlow's test cases."""
+
+    def assertEmpty(self, container: Sized, msg: str | None = None) -> None:
+        """Refuse a container with elements."""
+        self.assertEqual(len(container), 0, msg or f"{container!r} has length of {len(container)}")
+
+    def assertNotEmpty(self, container: Sized, msg: str | None = None) -> None:
+        """Refuse a container without elements."""
+        self.assertNotEqual(len(container), 0, msg or f"{container!r} has length of 0")
+
+    def assertLen(self, container: Sized, expected_len: int, msg: str | None = None) -> None:
+        """Refuse a container with another number of elements."""
+        found = len(container)
+        self.assertEqual(
+            found, expected_len, msg or f"{container!r} has length of {found}, not {expected_len}"
+        )
+
+    def assertBetween(self, value: Any, minv: Any, maxv: Any, msg: str | None = None) -> None:
+        """Refuse a value outside of a range, whose ends belong to it."""
+        self.assertTrue(
+            minv <= value <= maxv, msg or f"{value!r} is not between {minv!r} and {maxv!r}"
+        )
+
+    def assertContainsSubset(
+        self, expected_subset: Iterable[Any], actual_set: Iterable[Any], msg: str | None = None
+    ) -> None:
+        """Refuse a set in which some elements are missing."""
+        missing = set(expected_subset) - set(actual_set)
+        self.assertFalse(missing, msg or f"missing elements: {missing!r}")
+
+    def assertNoCommonElements(
+        self, expected_seq: Iterable[Any], actual_seq: Iterable[Any], msg: str | None = None
+    ) -> None:
+        """Refuse sequences that share an element."""
+        common = set(expected_seq) & set(actual_seq)
+        self.assertFalse(common, msg or f"common elements: {common!r}")
+
+    def assertSameElements(
+        self, expected_seq: Iterable[Any], actual_seq: Iterable[Any], msg: str | None = None
+    ) -> None:
+        """Refuse sequences of which one has an element that the other lacks."""
+        self.assertEqual(set(expected_seq), set(actual_seq), msg)
+
+    def assertEndsWith(self, actual: str, expected_end: str, msg: str | None = None) -> None:
+        """Refuse text that ends otherwise."""
+        self.assertTrue(actual.endswith(expected_end), msg or f"{actual!r}: {expected_end!r}")
+
+    def assertRegexMatch(
+        self, actual_str: str, regexes: Iterable[str], msg: str | None = None
+    ) -> None:
+        """Refuse text in which none of some patterns is found."""
+        patterns = list(regexes)
+        self.assertTrue(
+            any(re.search(pattern, actual_str) for pattern in patterns),
+            msg or f"{actual_str!r} does not contain any of {patterns!r}",
+        )
+
+    def assertSequenceAlmostEqual(
+        self,
+        expected_seq: Iterable[float],
+        actual_seq: Iterable[float],
+        places: int | None = None,
+        msg: str | None = None,
+        delta: float | None = None,
+    ) -> None:
+        """Refuse sequences with numbers that are not almost equal."""
+        expected, actual = list(expected_seq), list(actual_seq)
+        self.assertEqual(len(expected), len(actual), msg)
+        for one, other in zip(expected, actual, strict=True):
+            # Of the two, only one may be given.
+            if delta is not None:
+                self.assertAlmostEqual(one, other, msg=msg, delta=delta)
+            else:
+                self.assertAlmostEqual(one, other, places, msg)
+
+    def assertUnique(self, elements: Iterable[Any], msg: str | None = None) -> None:
+        """Refuse elements that occur twice."""
+        found = list(elements)
+        twice = [one for index, one in enumerate(found) if one in found[:index]]
+        self.assertFalse(twice, msg or f"more than once: {twice!r}")
+
+    def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
+        """Refuse an array or tensor of another dtype."""
+        found = target.dtype if hasattr(target, "dtype") else np.asarray(target).dtype
+        self.assertEqual(dtypes.as_dtype(found).name, dtypes.as_dtype(expected_dtype).name)
+
+    def assertAllFinite(self, a: Any) -> None:
+        """Refuse an array with an infinity or NaN."""
+        array = self._array(a)
+        self.assertTrue(np.all(np.isfinite(array)), f"not finite: {array[~np.isfinite(array)]!r}")
+
+    def assertAllNan(self, a: Any) -> None:
+        """Refuse an array with anything but NaN."""
+        array = self._array(a)
+        self.assertTrue(np.all(np.isnan(array)), f"not NaN: {array[~np.isnan(array)]!r}")
+
+    def _array(self, value: Any) -> Any:
+        """A value as an array."""
+        return np.asarray(value)
