@@ -88,6 +88,29 @@ def test_an_interrupt_ends_a_long_get_next_and_leaves_the_iterator_usable() -> N
         assert session.run(element) == first + 1
 
 
+def test_an_interrupt_loses_no_element_of_a_batch() -> None:
+    """What was gathered, and the element whose function was interrupted, come with the next."""
+    started = threading.Event()
+
+    def slow(x: Any) -> Any:
+        if x == 5 and not started.is_set():
+            started.set()
+            threading.Event().wait(20)  # until the interrupt
+        return x
+
+    dataset = tf.data.Dataset.range(12).map(
+        lambda x: tf.reshape(tf.py_func(slow, [x], tf.int64), [])
+    )
+    element = next_of(dataset.batch(8))
+    with tf.Session() as session:
+        thread = _raise_soon(started)
+        with pytest.raises(KeyboardInterrupt):
+            session.run(element)
+        thread.join()
+        assert session.run(element).tolist() == [*range(8)]
+        assert session.run(element).tolist() == [*range(8, 12)]
+
+
 def test_close_ends_a_get_next_of_another_thread() -> None:
     """CancelledError, or that the session is closed."""
     started = threading.Event()

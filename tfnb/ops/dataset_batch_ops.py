@@ -11,6 +11,7 @@ from tfnb.core.op_registry import register_op
 from tfnb.core.resource_mgr import owned
 from tfnb.ops.dataset_function_ops import window_of
 from tfnb.ops.dataset_iterators import (
+    INTERRUPTS,
     UNKNOWN,
     BoundFunction,
     CapturedFunction,
@@ -47,17 +48,22 @@ class _BatchIterator(DatasetIterator):
     ) -> None:
         self._inner: DatasetIterator | None = inner
         self._size, self._drops, self._join = size, drop_remainder, join
+        self._kept: list[Element] = []  # what an interrupt left
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
         """The next elements, joined; the last ones may be fewer."""
-        elements: list[Element] = []
-        while self._inner is not None and len(elements) < self._size:
-            element = yield from self._inner.get_next(ctx)
-            if element is None:
-                self._inner = None
-            else:
-                elements.append(element)
-            go_on_or_end(ctx)
+        elements, self._kept = self._kept, []
+        try:
+            while self._inner is not None and len(elements) < self._size:
+                element = yield from self._inner.get_next(ctx)
+                if element is None:
+                    self._inner = None
+                else:
+                    elements.append(element)
+                go_on_or_end(ctx)
+        except INTERRUPTS:
+            self._kept = elements
+            raise
         if not elements or (self._drops and len(elements) < self._size):
             return None
         return self._join(elements)

@@ -11,6 +11,7 @@ from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.resource_mgr import owned
 from tfnb.ops.dataset_iterators import (
+    INTERRUPTS,
     UNKNOWN,
     BoundFunction,
     CapturedFunction,
@@ -48,14 +49,20 @@ class _MapIterator(DatasetIterator):
     ) -> None:
         self._inner, self._function = inner, function
         self._preserve_cardinality = preserve_cardinality
+        self._kept: Element | None = None  # what an interrupt left
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
         """f of the next element; a function may say OutOfRange to end the sequence."""
-        element = yield from self._inner.get_next(ctx)
+        element, self._kept = self._kept, None
+        if element is None:
+            element = yield from self._inner.get_next(ctx)
         if element is None:
             return None
         try:
             return tuple((yield self._function.call(element)))
+        except INTERRUPTS:
+            self._kept = element
+            raise
         except errors.OutOfRangeError as error:
             if self._preserve_cardinality:
                 raise errors.invalid_argument(

@@ -7,7 +7,8 @@ run in the step of whoever asks for an element, in order and in its thread: what
 ahead (prefetch, parallel map) is computed here when it is asked for, with the same elements.
 
 An iterator keeps its place in fields, not in a suspended generator: an error or an interrupt ends
-one ``get_next``, and the following one goes on behind it.
+one ``get_next``, and the following one goes on behind it.  After an interrupt
+(:data:`INTERRUPTS`), map and batch begin with what they had taken.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 Element = tuple[Any, ...]
 type_of_next = Generator[FunctionCall, list[Any], Element | None]
+
+# What ends a get_next whose elements somebody will want again.
+INTERRUPTS = (GeneratorExit, KeyboardInterrupt)
 
 INFINITE = -1
 UNKNOWN = -2
