@@ -523,3 +523,32 @@ def _gradients_of_normalization(tf: Any) -> Any:
     y = tf.layers.batch_normalization(x, training=True)
     y = tf.layers.batch_normalization(tf.layers.flatten(y), training=True)
     return tf.gradients(tf.reduce_sum(y**3), tf.trainable_variables())
+
+
+# ---------------------------------------------------------------------------------- unknown ranks
+
+
+@program
+def _flatten_of_unknown_rank(tf: Any) -> Any:
+    return tf.layers.flatten(tf.placeholder_with_default(numbers(2, 3, 4), None))
+
+
+@program
+def _pooling_of_unknown_rank(tf: Any) -> Any:
+    x = tf.placeholder_with_default(numbers(1, 4, 4, 1), None)
+    return tf.layers.max_pooling2d(x, 2, 2)
+
+
+@program
+def _dense_of_unknown_rank_is_an_error(tf: Any) -> Any:
+    return tf.layers.dense(tf.placeholder(tf.float32), 2)
+
+
+@program
+def _normalization_of_unknown_rank_is_an_error(tf: Any) -> Any:
+    return tf.layers.batch_normalization(tf.placeholder(tf.float32))
+
+
+@program
+def _dense_of_no_tensor_is_an_error(tf: Any) -> Any:
+    return tf.layers.dense("a", 2)

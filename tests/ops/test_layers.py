@@ -100,6 +100,11 @@ def test_losses_and_updates_know_their_inputs() -> None:
         ),
         (lambda: tf.layers.InputSpec(ndim=2, axes={2: 3}), ValueError, "maximum allowed value: 1"),
         (lambda: tf.layers.conv2d(tf.zeros([1, 2, 2, 1]), 1, 5), ValueError, "is <= 0"),
+        (
+            lambda: tf.layers.conv2d(tf.placeholder(tf.float32), 1, 5),
+            ValueError,
+            "channel dimension of the inputs should be defined",
+        ),
     ],
 )
 def test_arguments_that_make_no_layer(build: Any, error: type[Exception], match: str) -> None:

@@ -72,7 +72,7 @@ class Dense(Layer):
                 f"dtype={dtype}"
             )
         shape = TensorShape(input_shape)
-        size = shape.as_list()[-1]
+        size = None if shape.ndims is None else shape.as_list()[-1]
         if size is None:
             raise ValueError(
                 "The last dimension of the inputs to a Dense layer should be defined. Found None. "
@@ -185,6 +185,8 @@ class Flatten(Layer):
         rank = inputs.shape.ndims
         if self.data_format == "channels_first" and rank is not None and rank > 1:
             inputs = array_ops.transpose(inputs, perm=[0, *range(2, rank), 1])
+        if rank is None:
+            return array_ops.reshape(inputs, [shape_ops.shape(inputs)[0], -1])
         sizes = inputs.shape.as_list()
         if rank == 1:
             return array_ops.expand_dims(inputs, axis=1)

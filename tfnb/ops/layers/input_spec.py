@@ -77,6 +77,7 @@ def assert_input_compatibility(input_spec: Any, inputs: Any, layer_name: str) ->
     """Check inputs against one spec or a list of them.
 
     Raises:
+      TypeError: an input is no tensor.
       ValueError: an input is not as demanded.
     """
     if not input_spec:
@@ -88,6 +89,12 @@ def assert_input_compatibility(input_spec: Any, inputs: Any, layer_name: str) ->
             f'Layer "{layer_name}" expects {len(specs)} input(s), but it received {len(values)} '
             f"input tensors. Inputs received: {inputs}"
         )
+    for value in values:
+        if not hasattr(value, "shape"):
+            raise TypeError(
+                f"Inputs to a layer should be tensors. Got '{value}' (of type {type(value)}) as "
+                f"input for layer '{layer_name}'."
+            )
     for index, (spec, value) in enumerate(zip(specs, values, strict=True)):
         if spec is not None:
             _check(spec, value, f'Input {index} of layer "{layer_name}" is incompatible with the')
@@ -96,10 +103,6 @@ def assert_input_compatibility(input_spec: Any, inputs: Any, layer_name: str) ->
 def _check(spec: InputSpec, value: Any, who: str) -> None:
     shape = TensorShape(value.shape)
     if shape.ndims is None:
-        if spec.ndim is not None or spec.min_ndim is not None or spec.max_ndim is not None:
-            raise ValueError(
-                f"{who} layer: its rank is undefined, but the layer requires a defined rank."
-            )
         return
     sizes = shape.as_list()
     rank = len(sizes)

@@ -147,7 +147,7 @@ class BatchNormalization(Layer):
         """
         shape = TensorShape(input_shape)
         if shape.ndims is None:
-            raise ValueError("Input has undefined rank.")
+            raise ValueError(f"Input has undefined rank. Received: input_shape={shape}")
         rank = shape.ndims
         axes = self._axes(rank)
         if self.virtual_batch_size is not None:

@@ -102,7 +102,7 @@ def channels_of(input_shape: Any, axis: int, text: str | None = None) -> int:
       ValueError: it is not known.
     """
     shape = TensorShape(input_shape)
-    size = shape.as_list()[axis]
+    size = None if shape.ndims is None else shape.as_list()[axis]
     if size is None:
         raise ValueError(
             f"{text or 'The channel dimension of the inputs should be defined.'} The input_shape "
