@@ -9,7 +9,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.core import op_registry
-from tfnb.framework.function import Defun
+from tfnb.framework.function import Defun, from_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -233,6 +233,31 @@ def test_functions_of_a_loaded_graph_are_watched(secret: str, stays_a_call: bool
         with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
             session.run("call:0")
         assert session.run("call_fed:0", {"name:0": secret}) == b"secret"
+
+
+def test_functions_that_a_body_of_the_users_loads_are_watched(secret: str) -> None:
+    """They reach the graph through the function that imported them, or as functions of a library."""
+
+    def build() -> None:
+        @Defun(tf.string, noinline=True)
+        def read(name: Any) -> Any:
+            return tf.read_file(name)
+
+        tf.identity(read(tf.constant(secret)), name="out")
+
+    message = strangers(build)
+    with tf.Graph().as_default(), tf.Session() as session:
+
+        @Defun()
+        def mine() -> Any:
+            return tf.import_graph_def(message, name="", return_elements=["out:0"])[0]
+
+        (read,) = [one for one in from_library(message.library) if one.name.startswith("read")]
+        for result in (mine(), read(tf.constant(secret))):
+            with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
+                session.run(result)
+            with tf.safety.allow("read"):
+                assert session.run(result) == b"secret"
 
 
 def test_saver_of_a_loaded_graph_saves_and_restores_where_the_user_says(tmp_path: Path) -> None:

@@ -153,6 +153,7 @@ class DefinedFunction:
     Attributes:
       python_grad_func: a Python function that builds the gradient, or None.
       declared_input_types: the types of the arguments, without captured ones.
+      is_loaded: whether a file brought it.
     """
 
     def __init__(
@@ -175,6 +176,7 @@ class DefinedFunction:
         self._func_name = func_name
         self._grad_func = grad_func
         self.python_grad_func = python_grad_func
+        self.is_loaded = False
         self._out_names = out_names
         self._shape_func = shape_func
         self._capture_by_value = capture_by_value
@@ -500,6 +502,7 @@ def _from_definition(
     )
     function._definition = graph_pb2.FunctionDef()
     function._definition.CopyFrom(definition)
+    function.is_loaded = True
     return function
 
 

@@ -25,6 +25,7 @@ class LibraryFunction(Protocol):
     """What a graph's library holds: one that was read, or one that Python code defined."""
 
     python_grad_func: Any
+    is_loaded: bool
 
     @property
     def name(self) -> str:
@@ -52,9 +53,10 @@ class GraphFunction:
       definition: the FunctionDef message; not changed once the function is in a graph.
       grad_func_name: the name of the function that is its gradient, or None.
       python_grad_func: a Python gradient, or None.
+      is_loaded: whether a file brought it; see loaded_nodes.py.
     """
 
-    __slots__ = ("definition", "grad_func_name", "python_grad_func")
+    __slots__ = ("definition", "grad_func_name", "is_loaded", "python_grad_func")
 
     def __init__(
         self, definition: graph_pb2.FunctionDef, grad_func_name: str | None = None
@@ -62,6 +64,7 @@ class GraphFunction:
         self.definition = definition
         self.grad_func_name = grad_func_name
         self.python_grad_func: Any = None
+        self.is_loaded = False
 
     @property
     def name(self) -> str:

@@ -81,10 +81,8 @@ class Graph:
             producer=versions.GRAPH_DEF_VERSION,
             min_consumer=versions.GRAPH_DEF_VERSION_MIN_CONSUMER,
         )
-        # What came from files: (first, end) ids of operations, names of functions; and what it may
-        # do.
+        # What came from files, as (first, end) ids of operations; and what it may do.
         self._loaded_operations: list[tuple[int, int]] = []
-        self._loaded_functions: set[str] = set()
         self._effects_policy = EffectsPolicy(PROCESS)
         self._unfeedable_tensors: set[Tensor] = set()
         self._unfetchable_ops: set[Operation] = set()

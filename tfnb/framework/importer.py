@@ -143,7 +143,7 @@ class _Importer:
         graph = self.graph
         old_versions, old_functions = graph._versions, dict(graph._functions)
         try:
-            self._add_functions()
+            self._add_functions(is_loaded)
             self._merge_versions()
             self.reader.read(validate_colocation)
             self._check_all_mapped()
@@ -157,13 +157,13 @@ class _Importer:
         if is_loaded:
             first = len(graph._operations) - len(self.reader.operations)
             graph._loaded_operations.append((first, len(graph._operations)))
-            graph._loaded_functions.update(graph._functions.keys() - old_functions.keys())
         return found
 
-    def _add_functions(self) -> None:
+    def _add_functions(self, is_loaded: bool) -> None:
         if not self.graph_def.HasField("library"):
             return
         for function in functions_from_library(self.graph_def.library):
+            function.is_loaded = is_loaded
             try:
                 self.graph._add_function(function)
             except errors.InvalidArgumentError as error:

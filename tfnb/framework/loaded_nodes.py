@@ -1,6 +1,7 @@
 """Tells the nodes that a file brought from those that the user built.
 
-``import_graph_def`` notes which operations and functions it added (``Graph._loaded_operations``).
+``import_graph_def`` notes which operations it added (``Graph._loaded_operations``), and marks the
+functions (``is_loaded``).
 A session, before it sends nodes to the runtime, marks those of them that have effects: the runtime
 refuses these what was not allowed (:mod:`tfnb.core.effects`). The graph itself stays unmarked, so
 that what is exported from it says nothing of where it came from.
@@ -37,7 +38,7 @@ def mark_loaded(graph: Graph, graph_def: graph_pb2.GraphDef) -> bool:
     """
     has_any = False
     for function in graph_def.library.function:
-        if function.signature.name in graph._loaded_functions:
+        if graph._functions[function.signature.name].is_loaded:
             for node in function.node_def:
                 definition = op_registry.find(node.op)
                 if definition is not None and definition.effects:
@@ -115,9 +116,11 @@ def effects_of(graph: Graph) -> list[NodeEffect]:
     for name, function in graph._functions.items():
         for node in function.definition.node_def:
             definition: OpDefinition | None = op_registry.find(node.op)
-            for effect in definition.effects if definition is not None else ():
-                stands = name in graph._loaded_functions
-                found.append(NodeEffect(f"{name}/{node.name}", node.op, effect.kind, None, stands))
+            where = f"{name}/{node.name}"
+            found += [
+                NodeEffect(where, node.op, effect.kind, None, function.is_loaded)
+                for effect in (definition.effects if definition is not None else ())
+            ]
     return found
 
 
