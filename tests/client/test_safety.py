@@ -236,7 +236,7 @@ def test_functions_of_a_loaded_graph_are_watched(secret: str, stays_a_call: bool
 
 
 def test_functions_that_a_body_of_the_users_loads_are_watched(secret: str) -> None:
-    """They reach the graph through the function that imported them, or as functions of a library."""
+    """Through the function that imported them, or as functions of a library."""
 
     def build() -> None:
         @Defun(tf.string, noinline=True)
