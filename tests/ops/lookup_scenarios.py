@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -55,17 +54,15 @@ def _static_vocabulary_of_nothing(tf: Any) -> Any:
 
 @values_only
 def _static_table_from_a_file(tf: Any) -> Any:
-    with tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False) as file:
-        file.write("one\t1\ntwo\t2\n")
+    file = str(Path(__file__).with_name("lookup_words.txt"))
     index = tf.lookup.TextFileIndex
     lines = tf.lookup.TextFileInitializer(
-        file.name, tf.string, index.WHOLE_LINE, tf.int64, index.LINE_NUMBER
+        file, tf.string, index.WHOLE_LINE, tf.int64, index.LINE_NUMBER
     )
-    columns = tf.lookup.TextFileInitializer(file.name, tf.string, 0, tf.int64, 1, vocab_size=2)
+    columns = tf.lookup.TextFileInitializer(file, tf.string, 0, tf.int64, 1, vocab_size=2)
     first = tf.lookup.StaticHashTable(lines, -1).lookup(tf.constant(["two\t2", "two"]))
     second = tf.lookup.StaticHashTable(columns, -1).lookup(tf.constant(["two", "six"]))
     assert len(tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS)) == 2
-    assert Path(file.name).exists()
     return first, second
 
 
