@@ -85,6 +85,8 @@ def test_a_graph_comes_as_graph_and_meta_graph(tmp_path: Path) -> None:
     with tf.summary.FileWriter(tmp_path, graph):
         pass
     assert kinds(tmp_path)[1:] == [(0, "graph_def"), (0, "meta_graph_def")]
+    meta_graph = tf.MetaGraphDef.FromString(events(tmp_path)[2].meta_graph_def)
+    assert [op.name for op in meta_graph.meta_info_def.stripped_op_list.op] == ["Placeholder"]
     node = tf.GraphDef.FromString(events(tmp_path)[1].graph_def).node[0]
     assert node.name == "x"
     assert "_output_shapes" in node.attr

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from tfnb.client.event_file_writer import EventFileWriter
 from tfnb.framework.graph import Graph
+from tfnb.ops.training.meta_graph import create_meta_graph_def
 from tfnb.proto import event_pb2, graph_pb2, meta_graph_pb2, summary_pb2
 
 if TYPE_CHECKING:
@@ -46,9 +47,7 @@ class FileWriter:
         self._described_tags: set[str] = set()
         if graph is not None or graph_def is not None:
             self.add_graph(graph=graph, graph_def=graph_def)
-            of_graph = graph.as_graph_def(add_shapes=True) if isinstance(graph, Graph) else graph
-            meta_graph = meta_graph_pb2.MetaGraphDef(graph_def=graph_def or of_graph)
-            self.add_meta_graph(meta_graph)
+            self.add_meta_graph(_meta_graph_of(graph if graph is not None else graph_def))
 
     def get_logdir(self) -> str:
         """The directory."""
@@ -177,6 +176,15 @@ class FileWriter:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _meta_graph_of(graph: Any) -> meta_graph_pb2.MetaGraphDef:
+    """A graph with its collections and the definitions of its ops."""
+    if not isinstance(graph, Graph):
+        return meta_graph_pb2.MetaGraphDef(graph_def=graph)
+    graph_def = graph.as_graph_def(add_shapes=True)
+    made: meta_graph_pb2.MetaGraphDef = create_meta_graph_def(graph_def=graph_def, graph=graph)
+    return made
 
 
 class FileWriterCache:
