@@ -69,6 +69,8 @@ from tfnb.ops.cross_entropy_ops import (
     weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits,
 )
 from tfnb.ops.cross_entropy_ops import log_poisson_loss as log_poisson_loss
+from tfnb.ops.ctc_ops import ctc_greedy_decoder as ctc_greedy_decoder
+from tfnb.ops.ctc_ops import ctc_loss as ctc_loss
 from tfnb.ops.cwise_unary_ops import tanh as tanh
 from tfnb.ops.embedding_ops import embedding_lookup as embedding_lookup
 from tfnb.ops.embedding_ops import embedding_lookup_sparse as embedding_lookup_sparse
@@ -151,6 +153,8 @@ __all__ = [
     "conv_transpose",
     "convolution",
     "crelu",
+    "ctc_greedy_decoder",
+    "ctc_loss",
     "depth_to_space",
     "depthwise_conv2d",
     "depthwise_conv2d_backprop_filter",

@@ -241,6 +241,9 @@ TABLE: dict[str, dict[str, str]] = {
             "weighted_cross_entropy_with_logits"
         ),
     },
+    "tfnb.ops.ctc_ops": {
+        "nn": "ctc_greedy_decoder ctc_loss",
+    },
     "tfnb.ops.custom_gradient": {
         "tf": "custom_gradient grad_pass_through recompute_grad",
     },
@@ -1076,6 +1079,7 @@ OPS: dict[str, str] = {
     "tfnb.ops.cross_entropy_ops": (
         "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits"
     ),
+    "tfnb.ops.ctc_ops": "CTCGreedyDecoder CTCLoss CTCLossV2",
     "tfnb.ops.cwise_binary_ops": (
         "AccumulateNV2 Add AddN AddV2 ApproximateEqual Atan2 BitwiseAnd BitwiseOr BitwiseXor Div "
         "DivNoNan Equal FloorDiv FloorMod Greater GreaterEqual LeftShift Less LessEqual LogicalAnd "

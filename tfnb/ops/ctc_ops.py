@@ -1,0 +1,345 @@
+"""Connectionist temporal classification: the loss of unaligned labels, and the greedy decoder.
+
+A labelling is aligned with the frames by repeating labels and putting blanks between them; the loss
+is -log of the sum over all alignments, computed forward and backward in logarithms (Graves et al.,
+2006). Corresponds to TensorFlow's ``ctc_loss_calculator.h`` and ``ctc_decoder_ops.cc``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import dtypes, errors
+from tfnb.core.op_registry import OpDefinition, register_op
+from tfnb.core.shape_inference import merge_dims
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.sparse_tensor import SparseTensor
+from tfnb.ops import array_ops
+from tfnb.ops.cast_ops import cast
+from tfnb.ops.renamed_arguments import renamed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tfnb.core.shape_inference import InferenceContext
+
+EXPORTS = {"nn": ["ctc_greedy_decoder", "ctc_loss"]}
+
+_FLAGS = (
+    "preprocess_collapse_repeated: bool = false",
+    "ctc_merge_repeated: bool = true",
+    "ignore_longer_outputs_than_inputs: bool = false",
+)
+_T = "T: {float, double} = DT_FLOAT"
+_CPU: dict[str, Any] = {"devices": ("CPU",)}
+
+
+# --------------------------------------------------------------------------------------------- loss
+
+
+def _loss_shape(c: InferenceContext) -> list[TensorShape]:
+    inputs = c.with_rank(0, 3).dim_values
+    indices, values = c.with_rank(1, 2).dim_values, c.with_rank(2, 1).dim_values
+    lengths = c.with_rank(3, 1).dim_values
+    if indices is not None and values is not None:
+        merge_dims(indices[0], values[0])
+    batch = merge_dims(
+        None if inputs is None else inputs[1], None if lengths is None else lengths[0]
+    )
+    if inputs is None:
+        return [TensorShape([batch]), TensorShape([None, batch, None])]
+    return [TensorShape([batch]), TensorShape([inputs[0], batch, inputs[2]])]
+
+
+def _labels_by_row(indices: Any, values: Any, batch: int) -> list[list[int]]:
+    if indices.ndim != 2:
+        raise errors.invalid_argument("labels_indices is not a matrix")
+    if values.ndim != 1:
+        raise errors.invalid_argument("labels_values is not a vector")
+    if len(indices) != len(values):
+        raise errors.invalid_argument("len(labels_indices) != len(labels_values)")
+    rows: list[list[int]] = [[] for _ in range(batch)]
+    for (row, _), value in zip(indices.tolist(), values.tolist(), strict=True):
+        if not 0 <= row < batch:
+            raise errors.invalid_argument(
+                f"labels batch index must be between 0 and {batch} but saw: {row}"
+            )
+        rows[row].append(value)
+    return rows
+
+
+def _log_softmax(logits: NDArray[Any]) -> NDArray[np.float64]:
+    shifted = logits.astype(np.float64) - logits.max(axis=-1, keepdims=True)
+    result: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    return result
+
+
+def _loss_of_one(
+    log_probabilities: NDArray[np.float64], labels: list[int], blank: int, merge_repeated: bool
+) -> tuple[float, NDArray[np.float64]]:
+    """The loss of one row, and its gradient by the logits: (frames, classes)."""
+    frames = len(log_probabilities)
+    path = np.full(2 * len(labels) + 1, blank)
+    path[1::2] = labels
+    count = len(path)
+    is_blank = path == blank
+    may_stay = is_blank | merge_repeated
+    # A label may follow the label before it at once, unless both would melt into one.
+    may_skip = np.zeros(count, bool)
+    may_skip[2:] = ~is_blank[2:]
+    if merge_repeated:
+        may_skip[2:] &= path[2:] != path[:-2]
+    emitted = log_probabilities[:, path]
+    forward = np.full((frames, count), -np.inf)
+    backward = np.full((frames, count), -np.inf)
+    forward[0, : min(2, count)] = emitted[0, : min(2, count)]
+    backward[-1, max(count - 2, 0) :] = 0.0
+    for t in range(1, frames):
+        before = forward[t - 1]
+        total = np.where(may_stay, before, -np.inf)
+        total[1:] = np.logaddexp(total[1:], before[:-1])
+        total[2:] = np.logaddexp(total[2:], np.where(may_skip[2:], before[:-2], -np.inf))
+        forward[t] = total + emitted[t]
+    for t in range(frames - 2, -1, -1):
+        after = backward[t + 1] + emitted[t + 1]
+        total = np.where(may_stay, after, -np.inf)
+        total[:-1] = np.logaddexp(total[:-1], after[1:])
+        total[:-2] = np.logaddexp(total[:-2], np.where(may_skip[2:], after[2:], -np.inf))
+        backward[t] = total
+    likelihood = np.logaddexp.reduce(forward[-1, max(count - 2, 0) :])
+    gradient = np.exp(log_probabilities)
+    if likelihood == -np.inf:  # no alignment is possible
+        return float("inf"), gradient
+    share = np.exp(forward + backward - likelihood)
+    for place, label in enumerate(path.tolist()):
+        gradient[:, label] -= share[:, place]
+    return -float(likelihood), gradient
+
+
+def _ctc_loss(
+    inputs: Any,
+    indices: Any,
+    values: Any,
+    lengths: Any,
+    flags: tuple[bool, bool, bool],
+) -> tuple[Any, Any]:
+    collapse, merge_repeated, ignore_longer = flags
+    if inputs.ndim != 3:
+        raise errors.invalid_argument("inputs is not a 3-Tensor")
+    frames, batch, classes = inputs.shape
+    if lengths.ndim != 1:
+        raise errors.invalid_argument("sequence_length is not a vector")
+    if len(lengths) != batch:
+        raise errors.invalid_argument(f"len(sequence_length) != batch_size: {len(lengths)} {batch}")
+    if classes == 0 or frames == 0 or batch == 0:
+        raise errors.invalid_argument("inputs must not have a dimension of size 0")
+    rows = _labels_by_row(indices, values, batch)
+    blank = classes - 1
+    loss = np.zeros(batch, inputs.dtype)
+    gradient = np.zeros(inputs.shape, inputs.dtype)
+    for row, (labels, length) in enumerate(zip(rows, lengths.tolist(), strict=True)):
+        if not 0 <= length <= frames:
+            raise errors.invalid_argument(f"sequence_length({row}) <= {frames}")
+        if collapse:
+            labels = [a for i, a in enumerate(labels) if i == 0 or a != labels[i - 1]]
+        if any(not 0 <= label < classes or label == blank for label in labels):
+            raise errors.invalid_argument(
+                f"Saw a non-null label (index >= num_classes - 1) following a null label, or one "
+                f"outside of [0, {classes}), batch: {row} labels: {labels}"
+            )
+        if length == 0:
+            continue
+        if len(labels) > length:
+            if ignore_longer:
+                continue
+            raise errors.invalid_argument(
+                f"Not enough time for target transition sequence (required: {len(labels)}, "
+                f"available: {length}){row}You can turn this error into a warning by using the "
+                "flag ignore_longer_outputs_than_inputs"
+            )
+        value, slopes = _loss_of_one(
+            _log_softmax(inputs[:length, row]), labels, blank, merge_repeated
+        )
+        loss[row], gradient[:length, row] = value, slopes
+    return loss, gradient
+
+
+@register_op(
+    "CTCLoss",
+    "inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32 -> loss: T, "
+    "gradient: T",
+    *_FLAGS,
+    _T,
+    shape=_loss_shape,
+    **_CPU,
+)
+def ctc_loss_op(
+    xp: Any,
+    inputs: Any,
+    labels_indices: Any,
+    labels_values: Any,
+    sequence_length: Any,
+    *,
+    preprocess_collapse_repeated: bool,
+    ctc_merge_repeated: bool,
+    ignore_longer_outputs_than_inputs: bool,
+) -> Any:
+    """The loss of each row and its gradient by the logits; the last class is the blank."""
+    flags = (preprocess_collapse_repeated, ctc_merge_repeated, ignore_longer_outputs_than_inputs)
+    return _ctc_loss(inputs, labels_indices, labels_values, sequence_length, flags)
+
+
+# Like TensorFlow's, the op whose blank is the first class has no kernel for a CPU.
+ctc_loss_v2: OpDefinition = register_op(
+    "CTCLossV2",
+    "inputs: float, labels_indices: int64, labels_values: int32, sequence_length: int32 -> "
+    "loss: float, gradient: float",
+    *_FLAGS,
+    shape=_loss_shape,
+)(None)
+
+
+@ctc_loss_v2.gradient
+@ctc_loss_op.gradient
+def _(op: Any, grad_loss: Any, _: Any) -> Any:
+    slopes = array_ops.prevent_gradient(
+        op.outputs[1], message="There is no second derivative of ctc_loss"
+    )
+    return array_ops.expand_dims(grad_loss, -1) * slopes, None, None, None
+
+
+# ------------------------------------------------------------------------------------------ decoder
+
+
+def _greedy_shape(c: InferenceContext) -> list[TensorShape]:
+    inputs, lengths = c.with_rank(0, 3).dim_values, c.with_rank(1, 1).dim_values
+    batch = merge_dims(
+        None if inputs is None else inputs[1], None if lengths is None else lengths[0]
+    )
+    return [
+        TensorShape([None, 2]),
+        TensorShape([None]),
+        TensorShape([2]),
+        TensorShape([batch, 1]),
+    ]
+
+
+@register_op(
+    "CTCGreedyDecoder",
+    "inputs: T, sequence_length: int32 -> decoded_indices: int64, decoded_values: int64, "
+    "decoded_shape: int64, log_probability: T",
+    "merge_repeated: bool = false",
+    "blank_index: int = -1",
+    _T,
+    shape=_greedy_shape,
+    **_CPU,
+)
+def ctc_greedy_decoder_op(
+    xp: Any, inputs: Any, sequence_length: Any, *, merge_repeated: bool, blank_index: int
+) -> Any:
+    """The likeliest class of every frame, without blanks, as a sparse matrix of labels."""
+    if inputs.ndim != 3:
+        raise errors.invalid_argument("inputs is not a 3-Tensor")
+    frames, batch, classes = inputs.shape
+    if sequence_length.ndim != 1:
+        raise errors.invalid_argument("sequence_length is not a vector")
+    if len(sequence_length) != batch:
+        raise errors.invalid_argument(
+            f"len(sequence_length) != batch_size. len(sequence_length): {len(sequence_length)} "
+            f"batch_size: {batch}"
+        )
+    blank = blank_index + classes if blank_index < 0 else blank_index
+    if not 0 <= blank < classes:
+        raise errors.invalid_argument(
+            f"blank_index expected to be between {-classes} and {classes - 1}, inclusive, but was "
+            f"{blank_index}"
+        )
+    places: list[tuple[int, int]] = []
+    values: list[int] = []
+    scores = np.zeros((batch, 1), inputs.dtype)
+    longest = 0
+    for row, length in enumerate(sequence_length.tolist()):
+        if not 0 <= length <= frames:
+            raise errors.failed_precondition(f"sequence_length({row}) <= {frames}")
+        best = inputs[:length, row].argmax(axis=-1).tolist()
+        scores[row, 0] = -inputs[:length, row].max(axis=-1).sum(dtype=inputs.dtype)
+        kept = [
+            label
+            for t, label in enumerate(best)
+            if label != blank and not (merge_repeated and t > 0 and best[t - 1] == label)
+        ]
+        places += [(row, place) for place in range(len(kept))]
+        values += kept
+        longest = max(longest, len(kept))
+    return (
+        np.array(places, np.int64).reshape(-1, 2),
+        np.array(values, np.int64),
+        np.array([batch, longest], np.int64),
+        scores,
+    )
+
+
+ctc_greedy_decoder_op.not_differentiable()
+
+
+# ------------------------------------------------------------------------------ functions of users
+
+
+def ctc_loss(
+    labels: Any,
+    inputs: Any = None,
+    sequence_length: Any = None,
+    preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: bool = True,
+    ignore_longer_outputs_than_inputs: bool = False,
+    time_major: bool = True,
+    logits: Any = None,
+) -> Any:
+    """The loss of each row of a batch.
+
+    Args:
+      labels: int32 SparseTensor, a row of labels per row of the batch.
+      inputs: logits [frames, batch, classes]; the last class is the blank.
+      sequence_length: int32 [batch], how many frames count.
+      preprocess_collapse_repeated: make one of equal labels in a row.
+      ctc_merge_repeated: frames with the same label in a row are one label.
+      ignore_longer_outputs_than_inputs: rows with more labels than frames have no loss, instead of
+        being an error.
+      time_major: False if the inputs are [batch, frames, classes].
+      logits: another name of `inputs`.
+
+    Raises:
+      TypeError: labels that are no SparseTensor.
+    """
+    if not isinstance(labels, SparseTensor):
+        raise TypeError(
+            f"Expected argument `labels` to be a SparseTensor. Received labels={labels} of type: "
+            f"{type(labels).__name__}"
+        )
+    inputs = convert_to_tensor(renamed("logits", logits, "inputs", inputs), name="logits")
+    original = inputs.dtype
+    if original in (dtypes.float16, dtypes.bfloat16):
+        inputs = cast(inputs, dtypes.float32)
+    if not time_major:
+        inputs = array_ops.transpose(inputs, [1, 0, 2])
+    loss, _ = ctc_loss_op(
+        inputs,
+        labels.indices,
+        labels.values,
+        sequence_length,
+        preprocess_collapse_repeated=preprocess_collapse_repeated,
+        ctc_merge_repeated=ctc_merge_repeated,
+        ignore_longer_outputs_than_inputs=ignore_longer_outputs_than_inputs,
+    )
+    return cast(loss, original) if loss.dtype is not original else loss
+
+
+def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool = True) -> Any:
+    """A list with one SparseTensor of labels, and -(sum of the largest logits) of each row."""
+    indices, values, shape, scores = ctc_greedy_decoder_op(
+        inputs, sequence_length, merge_repeated=merge_repeated
+    )
+    return [SparseTensor(indices, values, shape)], scores
