@@ -40,8 +40,12 @@ def require_same_shape(op_type: str, *arrays: Any) -> None:
             )
 
 
-def broadcast_axes(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[list[int], list[int]]:
+def broadcast_axes(
+    x: tuple[int | None, ...], y: tuple[int | None, ...]
+) -> tuple[list[int], list[int]] | None:
     """Along which axes of the common shape ``x`` and ``y`` were repeated.
+
+    None where that depends on sizes that are not known.
 
     >>> broadcast_axes((2, 1), (3,))
     ([1], [0])
@@ -49,34 +53,49 @@ def broadcast_axes(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[list[int], l
     rank = max(len(x), len(y))
     x = (1,) * (rank - len(x)) + x
     y = (1,) * (rank - len(y)) + y
-    pairs = list(enumerate(zip(x, y, strict=True)))
-    return (
-        [i for i, (p, q) in pairs if p == 1 and q != 1],
-        [i for i, (p, q) in pairs if q == 1 and p != 1],
-    )
+    axes: tuple[list[int], list[int]] = ([], [])
+    for axis, (p, q) in enumerate(zip(x, y, strict=True)):
+        if p == 1 and q != 1:
+            axes[0].append(axis)
+        elif q == 1 and p != 1:
+            axes[1].append(axis)
+        elif p is None or q is None:
+            return None
+    return axes
 
 
-def unbroadcast(x: Any, y: Any, grad_x: Any, grad_y: Any) -> tuple[Any, Any]:
+def unbroadcast(
+    x: Any, y: Any, grad_x: Any, grad_y: Any, *, skips_equal: bool = False
+) -> tuple[Any, Any]:
     """Sums gradients that have the common shape of ``x`` and ``y`` back to the shapes of the two.
 
-    Where both shapes are known, this is decided while building and often adds nothing to the graph.
+    The nodes are those that TensorFlow makes, name for name.
+
+    Args:
+      x: one input of a broadcasting op.
+      y: the other.
+      grad_x: the gradient of the first; None stays None.
+      grad_y: that of the second.
+      skips_equal: whether inputs of one known shape add nothing to the graph; otherwise constants
+        of their shapes are made.
     """
-    # These families use this file themselves.
+    # This family uses this file itself.
     from tfnb.ops import array_ops
 
     known_x, known_y = x.shape.dim_values, y.shape.dim_values
-    if known_x is None or known_y is None or None in known_x or None in known_y:
-        shape_x, shape_y = array_ops.shape(x), array_ops.shape(y)
+    if skips_equal and known_x is not None and known_x == known_y and None not in known_x:
+        return grad_x, grad_y
+    shape_x, shape_y = array_ops.shape(x), array_ops.shape(y)
+    axes = None if known_x is None or known_y is None else broadcast_axes(known_x, known_y)
+    if axes is None:
         axes_x, axes_y = array_ops.broadcast_gradient_args(shape_x, shape_y)
         return _sum_to(grad_x, axes_x, shape_x), _sum_to(grad_y, axes_y, shape_y)
-    if known_x == known_y:
-        return grad_x, grad_y
-    static_x, static_y = broadcast_axes(known_x, known_y)
-    rank = max(len(known_x), len(known_y))
-    if static_x or len(known_x) != rank:
-        grad_x = _sum_to(grad_x, static_x, known_x)
-    if static_y or len(known_y) != rank:
-        grad_y = _sum_to(grad_y, static_y, known_y)
+    assert known_x is not None
+    assert known_y is not None
+    if axes[0] or len(known_x) < len(known_y):
+        grad_x = _sum_to(grad_x, axes[0], shape_x)
+    if axes[1] or len(known_y) < len(known_x):
+        grad_y = _sum_to(grad_y, axes[1], shape_y)
     return grad_x, grad_y
 
 
@@ -85,6 +104,4 @@ def _sum_to(grad: Any, axes: Any, shape: Any) -> Any:
 
     if grad is None:
         return None
-    if isinstance(axes, list) and not axes:
-        return array_ops.reshape(grad, shape)
-    return array_ops.reshape(reduction_ops.reduce_sum(grad, axes), shape)
+    return array_ops.reshape(reduction_ops.reduce_sum(grad, axes, keepdims=True), shape)

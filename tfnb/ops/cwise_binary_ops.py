@@ -21,6 +21,7 @@ from tfnb.core.shape_inference import (
     merge_shapes,
 )
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.scopes import control_dependencies
 from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import incompatible_shapes, shape_text, unbroadcast
 from tfnb.ops.cast_ops import cast
@@ -76,7 +77,7 @@ def _(xp: Any, x: Any, y: Any) -> Any:
 
 @add_op.gradient
 def _(op: Any, grad: Any) -> Any:
-    return unbroadcast(op.inputs[0], op.inputs[1], grad, grad)
+    return unbroadcast(op.inputs[0], op.inputs[1], grad, grad, skips_equal=True)
 
 
 @register_op(
@@ -98,7 +99,7 @@ def add_v2(xp: Any, x: Any, y: Any) -> Any:
 
 @add_v2.gradient
 def _(op: Any, grad: Any) -> Any:
-    return unbroadcast(op.inputs[0], op.inputs[1], grad, grad)
+    return unbroadcast(op.inputs[0], op.inputs[1], grad, grad, skips_equal=True)
 
 
 @register_op(
@@ -118,7 +119,7 @@ def sub(xp: Any, x: Any, y: Any) -> Any:
 
 @sub.gradient
 def _(op: Any, grad: Any) -> Any:
-    return unbroadcast(op.inputs[0], op.inputs[1], grad, -grad)
+    return unbroadcast(op.inputs[0], op.inputs[1], grad, -grad, skips_equal=True)
 
 
 @register_op("Mul", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape, commutative=True)
@@ -133,6 +134,13 @@ def mul(xp: Any, x: Any, y: Any) -> Any:
 @mul.gradient
 def _(op: Any, grad: Any) -> Any:
     x, y = op.inputs
+    dims = x.shape.dim_values
+    if (
+        dims is not None
+        and None not in dims
+        and dims == y.shape.dim_values == grad.shape.dim_values
+    ):
+        return mul(grad, conj(y)), mul(grad, conj(x))
     return unbroadcast(x, y, mul(grad, conj(y)), mul(conj(x), grad))
 
 
@@ -341,8 +349,10 @@ def squared_difference(xp: Any, x: Any, y: Any) -> Any:
 @squared_difference.gradient
 def _(op: Any, grad: Any) -> Any:
     x, y = op.inputs
-    grad_x = (2.0 * grad) * (x - y)
-    return unbroadcast(x, y, grad_x, -grad_x)
+    with control_dependencies([grad]):
+        twice = mul(array_ops.constant(2.0, dtype=grad.dtype, name="scalar"), grad)
+        grad_x = twice * (x - y)
+    return unbroadcast(x, y, grad_x, -grad_x, skips_equal=True)
 
 
 @register_op(
@@ -494,7 +504,7 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def _gradient_of_the_chosen(x: Any, y: Any, x_is_chosen: Any, grad: Any) -> Any:
-    zero = array_ops.zeros([], grad.dtype)
+    zero = array_ops.zeros_like(grad)
     return unbroadcast(x, y, select_v2(x_is_chosen, grad, zero), select_v2(x_is_chosen, zero, grad))
 
 

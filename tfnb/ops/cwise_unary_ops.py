@@ -14,7 +14,7 @@ from tfnb.core import dtypes
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import merge_both_inputs, unchanged_shape
 from tfnb.framework.convert import convert_to_tensor
-from tfnb.framework.scopes import name_scope
+from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops import array_ops
 
@@ -97,7 +97,9 @@ def square(xp: Any, x: Any) -> Any:
 
 @square.gradient
 def _(op: Any, grad: Any) -> Any:
-    return grad * (2.0 * conj(op.inputs[0]))
+    x = conj(op.inputs[0])
+    with control_dependencies([grad]):
+        return _product(grad, _product(x, array_ops.constant(2.0, dtype=grad.dtype)))
 
 
 @register_op("Sqrt", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -193,6 +195,14 @@ def inv_grad(xp: Any, y: Any, dy: Any) -> Any:
 def _(op: Any, grad: Any) -> Any:
     y, b = conj(op.inputs[0]), op.inputs[1]
     return -2.0 * conj(grad) * b * y, inv_grad(y, grad)
+
+
+def _product(x: Any, y: Any) -> Any:
+    """`x` * `y` as a node named Mul, where the operator's would be named mul."""
+    # Products use the functions of this file.
+    from tfnb.ops.cwise_binary_ops import mul
+
+    return mul(x, y)
 
 
 def _unless_zero(xp: Any, dy: Any, found: Any) -> Any:
@@ -301,7 +311,8 @@ def expm1(xp: Any, x: Any) -> Any:
 
 @expm1.gradient
 def _(op: Any, grad: Any) -> Any:
-    return grad * exp_op(conj(op.inputs[0]))
+    with control_dependencies([grad]):
+        return grad * exp_op(conj(op.inputs[0]))
 
 
 @register_op("Log", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -312,7 +323,8 @@ def log(xp: Any, x: Any) -> Any:
 
 @log.gradient
 def _(op: Any, grad: Any) -> Any:
-    return grad * reciprocal(conj(op.inputs[0]))
+    with control_dependencies([grad]):
+        return grad * reciprocal(conj(op.inputs[0]))
 
 
 @register_op("Log1p", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -323,7 +335,8 @@ def log1p(xp: Any, x: Any) -> Any:
 
 @log1p.gradient
 def _(op: Any, grad: Any) -> Any:
-    return grad * reciprocal(1 + conj(op.inputs[0]))
+    with control_dependencies([grad]):
+        return grad * reciprocal(1 + conj(op.inputs[0]))
 
 
 @register_op("Sigmoid", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -362,7 +375,8 @@ def sin(xp: Any, x: Any) -> Any:
 
 @sin.gradient
 def _(op: Any, grad: Any) -> Any:
-    return grad * cos(conj(op.inputs[0]))
+    with control_dependencies([grad]):
+        return grad * cos(conj(op.inputs[0]))
 
 
 @register_op("Cos", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -373,7 +387,8 @@ def cos(xp: Any, x: Any) -> Any:
 
 @cos.gradient
 def _(op: Any, grad: Any) -> Any:
-    return -grad * sin(conj(op.inputs[0]))
+    with control_dependencies([grad]):
+        return -grad * sin(conj(op.inputs[0]))
 
 
 @register_op("Tan", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -384,7 +399,8 @@ def tan(xp: Any, x: Any) -> Any:
 
 @tan.gradient
 def _(op: Any, grad: Any) -> Any:
-    return square(reciprocal(cos(conj(op.inputs[0])))) * grad
+    with control_dependencies([grad]):
+        return square(reciprocal(cos(conj(op.inputs[0])))) * grad
 
 
 @register_op("Asin", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -395,7 +411,8 @@ def asin(xp: Any, x: Any) -> Any:
 
 @asin.gradient
 def _(op: Any, grad: Any) -> Any:
-    return grad * reciprocal(sqrt_op(1 - square(conj(op.inputs[0]))))
+    with control_dependencies([grad]):
+        return grad * reciprocal(sqrt_op(1 - square(conj(op.inputs[0]))))
 
 
 @register_op("Acos", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -406,7 +423,8 @@ def acos_op(xp: Any, x: Any) -> Any:
 
 @acos_op.gradient
 def _(op: Any, grad: Any) -> Any:
-    return -grad * reciprocal(sqrt_op(1 - square(conj(op.inputs[0]))))
+    with control_dependencies([grad]):
+        return -grad * reciprocal(sqrt_op(1 - square(conj(op.inputs[0]))))
 
 
 @register_op("Atan", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -417,7 +435,8 @@ def atan(xp: Any, x: Any) -> Any:
 
 @atan.gradient
 def _(op: Any, grad: Any) -> Any:
-    return grad * reciprocal(1 + square(conj(op.inputs[0])))
+    with control_dependencies([grad]):
+        return grad * reciprocal(1 + square(conj(op.inputs[0])))
 
 
 @register_op("Sinh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -428,7 +447,8 @@ def sinh(xp: Any, x: Any) -> Any:
 
 @sinh.gradient
 def _(op: Any, grad: Any) -> Any:
-    return grad * cosh(conj(op.inputs[0]))
+    with control_dependencies([grad]):
+        return grad * cosh(conj(op.inputs[0]))
 
 
 @register_op("Cosh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -439,7 +459,8 @@ def cosh(xp: Any, x: Any) -> Any:
 
 @cosh.gradient
 def _(op: Any, grad: Any) -> Any:
-    return grad * sinh(conj(op.inputs[0]))
+    with control_dependencies([grad]):
+        return grad * sinh(conj(op.inputs[0]))
 
 
 @register_op("Tanh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -473,7 +494,8 @@ def asinh(xp: Any, x: Any) -> Any:
 
 @asinh.gradient
 def _(op: Any, grad: Any) -> Any:
-    return grad / cosh(conj(op.outputs[0]))
+    with control_dependencies([grad]):
+        return grad / cosh(conj(op.outputs[0]))
 
 
 @register_op("Acosh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -484,7 +506,8 @@ def acosh(xp: Any, x: Any) -> Any:
 
 @acosh.gradient
 def _(op: Any, grad: Any) -> Any:
-    return grad / sinh(conj(op.outputs[0]))
+    with control_dependencies([grad]):
+        return grad / sinh(conj(op.outputs[0]))
 
 
 @register_op("Atanh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -495,7 +518,8 @@ def atanh(xp: Any, x: Any) -> Any:
 
 @atanh.gradient
 def _(op: Any, grad: Any) -> Any:
-    return grad * reciprocal(1 - square(conj(op.inputs[0])))
+    with control_dependencies([grad]):
+        return grad * reciprocal(1 - square(conj(op.inputs[0])))
 
 
 # -------------------------------------------------------------------------------- complex conjugate

@@ -7,6 +7,7 @@ Corresponds to TensorFlow's ``matmul_op*.cc``, ``batch_matmul_op*.cc`` and ``spa
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -197,8 +198,9 @@ def batch_mat_mul(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
     return _batch_product(xp, x, y, adj_x, adj_y, broadcasts=False)
 
 
-def _batch_gradients(product: Any, op: Any, grad: Any) -> tuple[Any, Any]:
+def _batch_gradients(product_op: Any, op: Any, grad: Any) -> tuple[Any, Any]:
     x, y = op.inputs
+    product = partial(product_op, name="MatMul")
     if op.get_attr("adj_x"):
         if op.get_attr("adj_y"):
             return (
@@ -268,7 +270,7 @@ def batch_mat_mul_v3(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, Tout:
 def _(op: Any, grad: Any) -> Any:
     x, y = op.inputs
 
-    def product(a: Any, b: Any, **flags: bool) -> Any:
+    def product(a: Any, b: Any, **flags: Any) -> Any:
         target = x.dtype if flags.get("grad_x") else y.dtype
         return batch_mat_mul_v3(a, b, Tout=target.base_dtype, **flags)
 

@@ -8,6 +8,7 @@ are summed in float32 and rounded once. Corresponds to TensorFlow's ``reduction_
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -160,11 +161,12 @@ def _(op: Any, grad: Any) -> Any:
     spread = _spread(op, grad)
     size_in, size_out = x.shape.num_elements(), y.shape.num_elements()
     if size_in is not None and size_out is not None:
-        factor = convert_to_tensor(size_in // max(size_out, 1), dtype=spread.dtype)
+        factor = array_ops.constant(size_in // max(size_out, 1), dtype=spread.dtype)
     else:
-        count_in = reduce_prod(array_ops.shape(x))
-        count_out = reduce_prod(array_ops.shape(y))
-        factor = cast(floor_div(count_in, maximum(count_out, 1)), spread.dtype)
+        shape = array_ops.shape(x)
+        rank = array_ops.size(shape)
+        axes = (op.inputs[1] + rank) % rank
+        factor = cast(reduce_prod(array_ops.gather(shape, axes)), spread.dtype)
     return spread / factor, None
 
 
@@ -225,7 +227,8 @@ def _(op: Any, grad: Any) -> Any:
     x = op.inputs[0]
     input_shape = array_ops.shape(x)
     axes = array_ops.reshape(op.inputs[1], [-1])
-    grad = _spread(op, grad)
+    kept = _kept_shape(op, input_shape)
+    grad = array_ops.broadcast_to(array_ops.reshape(grad, kept), input_shape)
     rank = array_ops.rank(x)
     reduced = cast((axes + cast(rank, axes.dtype)), dtypes.int32) % rank
     others, _ = array_ops.setdiff1d(sequence_ops.range_(0, rank), reduced)
@@ -315,7 +318,7 @@ def _filled(xp: Any, x: Any, axes: tuple[int, ...], keep_dims: bool, value: Any)
 def _gradient_of_extremes(op: Any, grad: Any) -> Any:
     # Equal extremes share the gradient.
     x, axes = op.inputs
-    kept = _kept_shape(op)
+    kept = _kept_shape(op, array_ops.shape(x))
     y = array_ops.reshape(op.outputs[0], kept)
     grad = array_ops.reshape(grad, kept)
     chosen = cast(equal(y, x), grad.dtype)
@@ -445,7 +448,7 @@ def _hits_nan(xp: Any, x: Any, found: Any, axis: int) -> bool:
 # -------------------------------------------------------------------------- shapes inside gradients
 
 
-def _kept_shape(op: Any) -> Any:
+def _kept_shape(op: Any, input_shape: Any = None) -> Any:
     """The output's shape with reduced axes kept as 1: a list where it is known, else a tensor."""
     dims = op.inputs[0].shape.dim_values
     axes = constant_value(op.inputs[1])
@@ -457,15 +460,45 @@ def _kept_shape(op: Any) -> Any:
             return [-1 if d is None else d for d in kept]
         if None not in kept:
             return kept
-    return reduced_shape(array_ops.shape(op.inputs[0]), op.inputs[1])
+    if input_shape is None:
+        input_shape = array_ops.shape(op.inputs[0])
+    return reduced_shape(input_shape, op.inputs[1])
 
 
 def _spread(op: Any, grad: Any) -> Any:
     """The gradient of a reduction's output, repeated over the axes that were reduced."""
     x = op.inputs[0]
     dims = x.shape.dim_values
-    target = array_ops.shape(x) if dims is None or None in dims else list(dims)
-    return array_ops.broadcast_to(array_ops.reshape(grad, _kept_shape(op)), target)
+    axes = None if dims is None else constant_value(op.inputs[1])
+    if dims is not None and axes is not None:
+        if np.array_equal(axes, np.arange(len(dims))):
+            grad = array_ops.reshape(grad, [1] * len(dims))
+            known = None not in dims
+            shape = array_ops.constant(list(dims), dtypes.int32) if known else array_ops.shape(x)
+            return array_ops.tile(grad, shape)
+        if None not in dims:
+            kept, times = _tiling(op.graph, dims, tuple(np.asarray(axes).reshape(-1).tolist()))
+            return array_ops.tile(array_ops.reshape(grad, kept), times)
+    target = array_ops.shape(x)
+    if not op.get_attr("keep_dims"):
+        grad = array_ops.reshape(grad, reduced_shape(target, op.inputs[1]))
+    return array_ops.broadcast_to(grad, target)
+
+
+def _tiling(graph: Any, dims: tuple[int, ...], axes: tuple[int, ...]) -> tuple[Any, Any]:
+    """The shape with reduced axes kept as 1, and how often each is repeated.
+
+    The first time in a graph the repetitions are made as nodes that nobody uses, as in TensorFlow.
+    """
+    kept = [1 if i in {axis % len(dims) for axis in axes} else d for i, d in enumerate(dims)]
+    known = _TILINGS.setdefault(graph, set())
+    if (dims, axes) not in known:
+        known.add((dims, axes))
+        floor_div(list(dims), maximum(kept, 1), name="floordiv")
+    return kept, [d // max(k, 1) for d, k in zip(dims, kept, strict=True)]
+
+
+_TILINGS: WeakKeyDictionary[Any, set[Any]] = WeakKeyDictionary()
 
 
 def reduced_shape(input_shape: Any, axes: Any) -> Any:

@@ -304,7 +304,7 @@ def _(op: Any, grad: Any) -> Any:
     exclusive, reverse = op.get_attr("exclusive"), op.get_attr("reverse")
     product = cumprod(x, axis, exclusive=exclusive, reverse=reverse)
     total = cumsum(product * grad, axis, exclusive=exclusive, reverse=not reverse)
-    return div_no_nan_op(total, x), None
+    return div_no_nan_op(total, x, name="div_no_nan"), None
 
 
 @register_op(

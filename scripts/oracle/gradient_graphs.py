@@ -1,0 +1,31 @@
+"""Stores the nodes TensorFlow makes for gradients: tests/golden/gradient_graphs.json.xz.
+
+python scripts/oracle/gradient_graphs.py        needs TensorFlow
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+import tensorflow.compat.v1 as tf
+
+from tests.ops.gradient_graph_scenarios import SCENARIOS, nodes
+
+tf.disable_v2_behavior()
+
+
+def main() -> None:
+    """Builds every scenario and writes the file."""
+    found = {name: nodes(tf, name) for name in SCENARIOS}
+    text = json.dumps(found, sort_keys=True, separators=(",", ":"))
+    (ROOT / "tests/golden/gradient_graphs.json.xz").write_bytes(lzma.compress(text.encode()))
+
+
+if __name__ == "__main__":
+    main()
