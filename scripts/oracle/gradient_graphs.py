@@ -10,12 +10,13 @@ import lzma
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import tensorflow.compat.v1 as tf
 
 from tests.ops.gradient_graph_scenarios import SCENARIOS, nodes
+
+OUT = Path(__file__).resolve().parents[2] / "tests/golden/gradient_graphs.json.xz"
 
 tf.disable_v2_behavior()
 
@@ -24,7 +25,7 @@ def main() -> None:
     """Builds every scenario and writes the file."""
     found = {name: nodes(tf, name) for name in SCENARIOS}
     text = json.dumps(found, sort_keys=True, separators=(",", ":"))
-    (ROOT / "tests/golden/gradient_graphs.json.xz").write_bytes(lzma.compress(text.encode()))
+    OUT.write_bytes(lzma.compress(text.encode()))
 
 
 if __name__ == "__main__":

@@ -30,58 +30,14 @@ def _public(name: str) -> Callable[..., Any]:
     return call
 
 
-for _name in [
-    "negative",
-    "abs",
-    "square",
-    "sqrt",
-    "exp",
-    "log",
-    "log1p",
-    "tanh",
-    "sigmoid",
-    "sin",
-    "cos",
-    "tan",
-    "sign",
-    "sinh",
-    "cosh",
-    "asinh",
-    "acosh",
-    "floor",
-    "ceil",
-    "round",
-    "reduce_sum",
-    "reduce_mean",
-    "reduce_max",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_logsumexp",
-    "nn.relu",
-    "nn.relu6",
-    "nn.elu",
-    "nn.selu",
-    "nn.softplus",
-    "nn.softsign",
-    "nn.softmax",
-    "nn.log_softmax",
-    "nn.l2_loss",
-    "nn.leaky_relu",
-    "identity",
-    "norm",
-]:
+_UNARY = """negative abs square sqrt exp log log1p tanh sigmoid sin cos tan sign sinh cosh asinh
+acosh floor ceil round reduce_sum reduce_mean reduce_max reduce_min reduce_prod reduce_logsumexp
+nn.relu nn.relu6 nn.elu nn.selu nn.softplus nn.softsign nn.softmax nn.log_softmax nn.l2_loss
+nn.leaky_relu identity norm"""
+_BINARY = "add subtract multiply divide pow maximum minimum squared_difference floormod"
+for _name in _UNARY.split():
     SCENARIOS[_name] = (_public(_name), ((2, 3),))
-for _name in [
-    "add",
-    "subtract",
-    "multiply",
-    "divide",
-    "pow",
-    "maximum",
-    "minimum",
-    "squared_difference",
-    "floormod",
-]:
+for _name in _BINARY.split():
     for _kind, _shapes in _PAIRS.items():
         SCENARIOS[f"{_name}_{_kind}"] = (_public(_name), _shapes)
 
