@@ -169,6 +169,7 @@ def _png(data: bytes, channels: int, dtype: Any) -> Any:
     if png_files.bit_depth(data) == 16:
         pixels = png_files.read_16_bits(data, channels)
         return pixels if dtype == np.uint16 else (pixels >> 8).astype(np.uint8)
+    png_files.check_is_whole(data)
     pixels = _pixels(_opened(data, "PNG"), channels, "PNG")
     return pixels.astype(np.uint16) * np.uint16(257) if dtype == np.uint16 else pixels
 

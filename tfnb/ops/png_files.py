@@ -87,12 +87,24 @@ def read_16_bits(data: bytes, channels: int) -> Any:
     return _with_channels(pixels.astype(np.uint16), channels or own)
 
 
+def check_is_whole(data: bytes) -> None:
+    """Checks that no piece of the pixels is cut off, which Pillow bears with.
+
+    Raises:
+      InvalidArgumentError: the file ends early.
+    """
+    for _ in _pieces(data):
+        pass
+
+
 def _pieces(data: bytes) -> Iterator[bytes]:
     place = 8
     while place + 8 <= len(data):
         (length,) = struct.unpack(">I", data[place : place + 4])
         name = data[place + 4 : place + 8]
         if name == b"IDAT":
+            if place + 12 + length > len(data):
+                raise errors.invalid_argument("Invalid PNG data: the file ends early")
             yield data[place + 8 : place + 8 + length]
         elif name == b"IEND":
             return
