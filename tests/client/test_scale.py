@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 import sys
 import tracemalloc
 from typing import TYPE_CHECKING
@@ -137,6 +138,28 @@ def test_a_loop_of_many_iterations_needs_no_more_memory(sess: tf.Session) -> Non
     finally:
         tracemalloc.stop()
     assert peak < 2_000_000
+
+
+@pytest.mark.slow
+def test_a_loop_of_a_million_iterations_ends_in_bounded_memory(sess: tf.Session) -> None:
+    """What the process has taken at most hardly grows."""
+    limit = tf.placeholder(tf.int32, [])
+    end = tf.while_loop(lambda i: i < limit, lambda i: i + 1, [0])
+    sess.run(end, {limit: 1000})
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert sess.run(end, {limit: 1_000_000}) == 1_000_000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
+
+
+@pytest.mark.slow
+def test_ten_thousand_name_scopes_lie_in_each_other(sess: tf.Session) -> None:
+    """An op in the innermost one has a name of twenty thousand letters."""
+    with contextlib.ExitStack() as scopes:
+        for _ in range(10_000):
+            scopes.enter_context(tf.name_scope("s"))
+        y = tf.constant(1.0) + 1.0
+    assert y.op.name.count("/") == 10_000
+    assert sess.run(y) == 2.0
 
 
 def test_very_many_feeds_and_fetches(sess: tf.Session) -> None:

@@ -86,7 +86,9 @@ class Generator:
             steps.append(Step({}, readers, []))
         if self.is_odd:
             notes += mutate(self.graph.nodes, rng)
-        has_state = bool(self.graph.states)
+        # What a queue holds lasts beyond a step that failed, too.
+        has_queue = any(node.op == "FIFOQueueV2" for node in self.graph.nodes)
+        has_state = bool(self.graph.states) or has_queue
         return Case(self.graph.nodes, steps, has_state, self.is_odd, notes)
 
     # -- the graph
