@@ -124,7 +124,7 @@ def test_temporary_memory_is_what_was_taken_and_given_back():
     assert not tracemalloc.is_tracing()
 
 
-def test_a_measurement_that_was_forgotten_ends_with_its_owner():
+def test_a_measurement_that_was_forgotten_is_taken_over():
     """An interrupt may strike before it is closed."""
     forgotten = TemporaryMemory()
     forgotten.begin((0, 1))
@@ -133,6 +133,10 @@ def test_a_measurement_that_was_forgotten_ends_with_its_owner():
     other.begin((0, 1))
     assert other.end((0, 1), -(1 << 20)) == 0
     del forgotten
+    heir = TemporaryMemory()
+    heir.begin((0, 1))
+    assert heir.end((0, 1), -(1 << 20)) > 0
+    heir.close()
     assert not tracemalloc.is_tracing()
 
 

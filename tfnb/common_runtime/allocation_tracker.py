@@ -247,29 +247,33 @@ def _allocation_id(owner: Any) -> int:
         return allocation_id
 
 
-# Reentrant: the collector may end a forgotten measurement while another one begins.
-_measuring_lock = threading.RLock()
-_measuring: object = None  # the token of who measures; guarded by _measuring_lock
+_measuring_lock = threading.Lock()
+# Who measures; guarded by _measuring_lock.  No finalizer: an interrupt that strikes in one is lost.
+_measuring: weakref.ref[TemporaryMemory] | None = None
 
 
-def _start_measuring(token: object) -> bool:
-    """Claims the interpreter's one trace; somebody else's is left alone."""
+def _start_measuring(owner: TemporaryMemory) -> bool:
+    """Claims the interpreter's one trace, unless it is somebody else's.
+
+    An interrupt may have kept an owner from giving it up: then he is gone, or it does not run.
+    """
     global _measuring
     with _measuring_lock:
-        # A trace that runs is somebody's. One that does not has no owner any more, even where an
-        # interrupt kept him from saying so.
+        is_forgotten = _measuring is not None and _measuring() is None
         if tracemalloc.is_tracing():
-            return False
-        _measuring = token
-        tracemalloc.start()
+            if not is_forgotten:
+                return False
+        else:
+            tracemalloc.start()
+        _measuring = weakref.ref(owner)
         return True
 
 
-def _stop_measuring(token: object) -> None:
-    """Gives the trace up, if it is the token's."""
+def _stop_measuring(owner: TemporaryMemory) -> None:
+    """Gives the trace up, if it is the owner's."""
     global _measuring
     with _measuring_lock:
-        if _measuring is token:
+        if _measuring is not None and _measuring() is owner:
             tracemalloc.stop()
             _measuring = None
 
@@ -286,17 +290,12 @@ class TemporaryMemory:
         self._before = 0
         self._node: tuple[int, int, int] | None = None
         self._is_on: bool | None = None  # None: not yet asked for
-        token = object()
-        self._token = token
-        # Also where an interrupt struck before `close`.
-        self._give_up = weakref.finalize(self, _stop_measuring, token)
-        self._give_up.atexit = False
 
     def begin(self, node: tuple[int, int, int]) -> None:
         """A node is about to run."""
         if self._is_on is None:
             self._is_on = False
-            self._is_on = _start_measuring(self._token)
+            self._is_on = _start_measuring(self)
         if self._is_on:
             self._node = node
             tracemalloc.reset_peak()
@@ -317,4 +316,4 @@ class TemporaryMemory:
     def close(self) -> None:
         """Stops measuring; a second call does nothing."""
         self._is_on = False
-        self._give_up()
+        _stop_measuring(self)
