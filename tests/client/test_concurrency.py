@@ -220,7 +220,20 @@ def leftovers(runtime: Any) -> dict[str, int]:
     }
 
 
+@pytest.fixture
+def interrupts_may_strike_in_finalizers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python itself loses those, and reports them with the frames that they hold."""
+    report = sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        if unraisable.exc_type is not KeyboardInterrupt:
+            report(unraisable)
+
+    monkeypatch.setattr(sys, "unraisablehook", hook)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("interrupts_may_strike_in_finalizers")
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_hundred_threads_with_interrupts_leave_nothing(seed: int) -> None:
     """All values right, all threads back, all that steps own gone."""
