@@ -284,22 +284,8 @@ from tfnb.ops.fft_ops import ifft as ifft
 from tfnb.ops.fft_ops import ifft2d as ifft2d
 from tfnb.ops.fft_ops import ifft3d as ifft3d
 from tfnb.ops.gather_ops import batch_gather as batch_gather
-from tfnb.ops.gather_ops import boolean_mask as boolean_mask
 from tfnb.ops.gather_ops import gather as gather
 from tfnb.ops.gather_ops import gather_nd as gather_nd
-from tfnb.ops.gather_ops import one_hot as one_hot
-from tfnb.ops.gather_ops import scatter_nd as scatter_nd
-from tfnb.ops.gather_ops import searchsorted as searchsorted
-from tfnb.ops.gather_ops import tensor_scatter_nd_add as tensor_scatter_add
-from tfnb.ops.gather_ops import tensor_scatter_nd_add as tensor_scatter_nd_add
-from tfnb.ops.gather_ops import tensor_scatter_nd_max as tensor_scatter_nd_max
-from tfnb.ops.gather_ops import tensor_scatter_nd_min as tensor_scatter_nd_min
-from tfnb.ops.gather_ops import tensor_scatter_nd_sub as tensor_scatter_nd_sub
-from tfnb.ops.gather_ops import tensor_scatter_nd_sub as tensor_scatter_sub
-from tfnb.ops.gather_ops import tensor_scatter_nd_update as tensor_scatter_nd_update
-from tfnb.ops.gather_ops import tensor_scatter_nd_update as tensor_scatter_update
-from tfnb.ops.gather_ops import where as where
-from tfnb.ops.gather_ops import where_v2 as where_v2
 from tfnb.ops.gradients import UnconnectedGradients as UnconnectedGradients
 from tfnb.ops.gradients import gradients as gradients
 from tfnb.ops.gradients import hessians as hessians
@@ -387,6 +373,7 @@ from tfnb.ops.matrix_solve_ops import matrix_solve as matrix_solve
 from tfnb.ops.numerics_ops import add_check_numerics_ops as add_check_numerics_ops
 from tfnb.ops.numerics_ops import check_numerics as check_numerics
 from tfnb.ops.numerics_ops import verify_tensor_all_finite as verify_tensor_all_finite
+from tfnb.ops.one_hot_ops import one_hot as one_hot
 from tfnb.ops.pad_ops import pad as pad
 from tfnb.ops.parsing_features import FixedLenFeature as FixedLenFeature
 from tfnb.ops.parsing_features import FixedLenSequenceFeature as FixedLenSequenceFeature
@@ -453,8 +440,18 @@ from tfnb.ops.resource_variables_toggle import (
 from tfnb.ops.resource_variables_toggle import (
     resource_variables_enabled as resource_variables_enabled,
 )
+from tfnb.ops.scatter_nd_ops import scatter_nd as scatter_nd
+from tfnb.ops.scatter_nd_ops import tensor_scatter_nd_add as tensor_scatter_add
+from tfnb.ops.scatter_nd_ops import tensor_scatter_nd_add as tensor_scatter_nd_add
+from tfnb.ops.scatter_nd_ops import tensor_scatter_nd_max as tensor_scatter_nd_max
+from tfnb.ops.scatter_nd_ops import tensor_scatter_nd_min as tensor_scatter_nd_min
+from tfnb.ops.scatter_nd_ops import tensor_scatter_nd_sub as tensor_scatter_nd_sub
+from tfnb.ops.scatter_nd_ops import tensor_scatter_nd_sub as tensor_scatter_sub
+from tfnb.ops.scatter_nd_ops import tensor_scatter_nd_update as tensor_scatter_nd_update
+from tfnb.ops.scatter_nd_ops import tensor_scatter_nd_update as tensor_scatter_update
 from tfnb.ops.script_ops import numpy_function as numpy_function
 from tfnb.ops.script_ops import py_func as py_func
+from tfnb.ops.searchsorted_ops import searchsorted as searchsorted
 from tfnb.ops.segment_ops import segment_max as segment_max
 from tfnb.ops.segment_ops import segment_mean as segment_mean
 from tfnb.ops.segment_ops import segment_min as segment_min
@@ -606,6 +603,9 @@ from tfnb.ops.variables import trainable_variables as trainable_variables
 from tfnb.ops.variables import variable_creator_scope as variable_creator_scope
 from tfnb.ops.variables import variable_creator_scope as variable_creator_scope_v1
 from tfnb.ops.variables import variables_initializer as variables_initializer
+from tfnb.ops.where_ops import boolean_mask as boolean_mask
+from tfnb.ops.where_ops import where as where
+from tfnb.ops.where_ops import where_v2 as where_v2
 from tfnb.ops.while_loop import while_loop as while_loop
 from tfnb.proto.attr_value_pb2 import AttrValue as AttrValue
 from tfnb.proto.attr_value_pb2 import NameAttrList as NameAttrList

@@ -307,10 +307,10 @@ def repeat_with_axis(data: Any, repeats: Any, axis: int, name: str | None = None
 def _repeat_each(data: Tensor, repeats: Any, sizes: Any, axis: int) -> Tensor:
     """Repeats as often as is needed most, and drops what is too much."""
     from tfnb.ops.cwise_binary_ops import maximum
-    from tfnb.ops.gather_ops import boolean_mask
     from tfnb.ops.reduction_ops import max_op, sum_op
     from tfnb.ops.sequence_ops import range_op
     from tfnb.ops.shape_ops import broadcast_to
+    from tfnb.ops.where_ops import boolean_mask
 
     if repeats.shape.ndims == 1:
         repeats = broadcast_to(repeats, [sizes[axis]])

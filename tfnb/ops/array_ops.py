@@ -22,13 +22,8 @@ from tfnb.ops.constant_ops import placeholder_with_default as placeholder_with_d
 from tfnb.ops.constant_ops import zeros as zeros
 from tfnb.ops.constant_ops import zeros_like as zeros_like
 from tfnb.ops.gather_ops import batch_gather as batch_gather
-from tfnb.ops.gather_ops import boolean_mask as boolean_mask
 from tfnb.ops.gather_ops import gather as gather
 from tfnb.ops.gather_ops import gather_nd as gather_nd
-from tfnb.ops.gather_ops import one_hot as one_hot
-from tfnb.ops.gather_ops import scatter_nd as scatter_nd
-from tfnb.ops.gather_ops import where as where
-from tfnb.ops.gather_ops import where_v2 as where_v2
 from tfnb.ops.identity_ops import bitcast as bitcast
 from tfnb.ops.identity_ops import identity as identity
 from tfnb.ops.identity_ops import identity_n as identity_n
@@ -40,8 +35,10 @@ from tfnb.ops.matrix_diag_ops import matrix_band_part as matrix_band_part
 from tfnb.ops.matrix_diag_ops import matrix_diag as matrix_diag
 from tfnb.ops.matrix_diag_ops import matrix_diag_part as matrix_diag_part
 from tfnb.ops.matrix_diag_ops import matrix_set_diag as matrix_set_diag
+from tfnb.ops.one_hot_ops import one_hot as one_hot
 from tfnb.ops.pad_ops import mirror_pad as mirror_pad
 from tfnb.ops.pad_ops import pad as pad
+from tfnb.ops.scatter_nd_ops import scatter_nd as scatter_nd
 from tfnb.ops.shape_ops import broadcast_args as broadcast_args
 from tfnb.ops.shape_ops import broadcast_dynamic_shape as broadcast_dynamic_shape
 from tfnb.ops.shape_ops import broadcast_gradient_args as broadcast_gradient_args
@@ -74,3 +71,6 @@ from tfnb.ops.transpose_ops import reverse_sequence as reverse_sequence
 from tfnb.ops.transpose_ops import roll as roll
 from tfnb.ops.transpose_ops import transpose as transpose
 from tfnb.ops.unique_ops import setdiff1d as setdiff1d
+from tfnb.ops.where_ops import boolean_mask as boolean_mask
+from tfnb.ops.where_ops import where as where
+from tfnb.ops.where_ops import where_v2 as where_v2

@@ -439,8 +439,9 @@ def _concat_gradient_of_slices(grad: Any, values: Any, axis: Any) -> list[Any]:
     from tfnb.framework.indexed_slices import IndexedSlices
     from tfnb.ops import cast_ops, cwise_binary_ops, shape_ops
     from tfnb.ops.constant_ops import constant, fill
-    from tfnb.ops.gather_ops import gather, where
+    from tfnb.ops.gather_ops import gather
     from tfnb.ops.slice_ops import slice_op
+    from tfnb.ops.where_ops import where
 
     axis_value = constant_value(axis)
     if axis_value is None:

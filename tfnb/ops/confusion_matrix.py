@@ -13,9 +13,9 @@ from tfnb.ops.concat_ops import stack
 from tfnb.ops.cond import cond
 from tfnb.ops.constant_ops import ones_like
 from tfnb.ops.cwise_binary_ops import maximum
-from tfnb.ops.gather_ops import scatter_nd
 from tfnb.ops.math_ops import equal
 from tfnb.ops.reduction_ops import reduce_max
+from tfnb.ops.scatter_nd_ops import scatter_nd
 from tfnb.ops.shape_ops import expand_dims, rank, squeeze
 from tfnb.ops.with_dependencies import with_dependencies
 

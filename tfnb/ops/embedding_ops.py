@@ -9,7 +9,7 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import colocate_with, device, name_scope
 from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
-from tfnb.ops import gather_ops, shape_ops
+from tfnb.ops import gather_ops, shape_ops, where_ops
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.concat_ops import concat, stack
 from tfnb.ops.constant_ops import constant, ones, zeros_like
@@ -144,7 +144,7 @@ def _assign(parts: list[Any], flat: Tensor, count: int, strategy: str) -> tuple[
         total = reduce_sum(stack(dynamic))
     least, extra = total // count, total % count
     where_ = maximum(flat // (least + 1), (flat - extra) // least)
-    rows = gather_ops.where(where_ < extra, flat % (least + 1), (flat - extra) % least)
+    rows = where_ops.where(where_ < extra, flat % (least + 1), (flat - extra) % least)
     return where_, rows
 
 
@@ -340,7 +340,7 @@ def safe_embedding_lookup_sparse(
 
             mask = shape_ops.reshape(is_empty, [-1, 1])
             mask = tile(mask, stack([1, shape_ops.shape(result)[1]]))
-            result = gather_ops.where(mask, zeros_like(result), result, name=scope)
+            result = where_ops.where(mask, zeros_like(result), result, name=scope)
         whole = concat(
             [
                 slice_(cast(original_shape, dtypes.int32), [0], [rank - 1]),

@@ -20,7 +20,7 @@ from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.complex_ops import real
 from tfnb.ops.cwise_binary_ops import floor_mod
-from tfnb.ops.gather_ops import where
+from tfnb.ops.where_ops import where
 
 if TYPE_CHECKING:
     from collections.abc import Callable

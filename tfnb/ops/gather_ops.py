@@ -1,20 +1,17 @@
-"""Picking and placing by index: Gather, GatherNd, ScatterNd, OneHot, Where, boolean_mask."""
+"""Picking by index: Gather, GatherNd and what is built on them."""
 
 from __future__ import annotations
 
-import builtins
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes, errors
-from tfnb.core.host_memory import check_fits
+from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
-    merge_shapes,
 )
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.constant_value import constant_value
@@ -23,10 +20,8 @@ from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.scopes import colocate_with, name_scope
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.concat_ops import concat
-from tfnb.ops.constant_ops import ones, zeros_like
-from tfnb.ops.identity_ops import identity
-from tfnb.ops.scatter_kernels import scatter_rows
-from tfnb.ops.shape_ops import expand_dims, reshape, shape_internal, squeeze
+from tfnb.ops.constant_ops import ones
+from tfnb.ops.shape_ops import expand_dims, reshape, squeeze
 from tfnb.ops.shape_ops import rank as rank_of
 from tfnb.ops.shape_ops import shape as shape_of
 from tfnb.ops.shape_ops import size as size_of
@@ -40,23 +35,10 @@ EXPORTS = {
         "gather",
         "gather_nd",
         "batch_gather",
-        "scatter_nd",
-        "tensor_scatter_update:tensor_scatter_nd_update",
-        "tensor_scatter_nd_update",
-        "tensor_scatter_add:tensor_scatter_nd_add",
-        "tensor_scatter_nd_add",
-        "tensor_scatter_sub:tensor_scatter_nd_sub",
-        "tensor_scatter_nd_sub",
-        "tensor_scatter_nd_min",
-        "tensor_scatter_nd_max",
-        "one_hot",
-        "where",
-        "where_v2",
-        "boolean_mask",
-        "searchsorted",
     ],
-    "manip": ["gather_nd", "scatter_nd"],
+    "manip": ["gather_nd"],
 }
+
 
 # ------------------------------------------------------------------------------------------- Gather
 
@@ -431,7 +413,8 @@ def nd_index(indices: Any, dims: Any, policy: str, refuse: Any, xp: Any = np) ->
     return flat @ xp.asarray(steps), valid
 
 
-def _place_text(indices: Any, position: int) -> str:
+def place_text(indices: Any, position: int) -> str:
+    """The place of a row of indices as TensorFlow writes it: ``[1,0]``; "" for the only one."""
     if indices.ndim <= 1:
         return ""
     place = np.unravel_index(position, indices.shape[:-1])
@@ -462,7 +445,7 @@ def gather_nd_value(xp: Any, params: Any, indices: Any, policy: str, node_name: 
     def refuse(position: int) -> None:
         row = indices.reshape(-1, depth)[position].tolist()
         raise errors.invalid_argument(
-            f"indices{_place_text(indices, position)} = [{', '.join(map(str, row))}] does not "
+            f"indices{place_text(indices, position)} = [{', '.join(map(str, row))}] does not "
             f"index into param shape {shape_text(params.shape)}, node name: {node_name}"
         )
 
@@ -491,6 +474,8 @@ def gather_nd_op(ctx: Any, params: Any, indices: Any, *, bad_indices_policy: str
 
 @gather_nd_op.gradient
 def _(op: Any, grad: Any) -> Any:
+    from tfnb.ops.scatter_nd_ops import scatter_nd
+
     params, indices = op.inputs
     size = shape_of(params, out_type=indices.dtype)
     if indices.shape.ndims == 2 and indices.shape.dim_values[-1] == 1:
@@ -557,587 +542,3 @@ def batch_gather_nd(params: Any, indices: Any, batch_dims: int, name: str | None
             number += 1
         found: Tensor = gather_nd_op(params, indices)
         return found
-
-
-# ---------------------------------------------------------------------------------------- ScatterNd
-
-
-def _scatter_nd_shape(c: InferenceContext) -> TensorShape:
-    c.with_rank(2, 1)
-    c.with_rank_at_least(1, 1)
-    target = c.constant_value_as_shape(2)
-    return scatter_nd_shape_of(c, target, 0, 1)
-
-
-def scatter_nd_shape_of(
-    c: InferenceContext, target: TensorShape, indices_at: int, updates_at: int
-) -> TensorShape:
-    """Checks indices and updates against the shape they go into, and gives that shape."""
-    indices = c.with_rank_at_least(indices_at, 1).dim_values
-    updates = c.inputs[updates_at].dim_values
-    dims = target.dim_values
-    if target.num_elements() == 0 and (
-        c.inputs[indices_at].num_elements() or c.inputs[updates_at].num_elements()
-    ):
-        raise ValueError("Indices and updates specified for empty input")
-    if dims is None or indices is None or updates is None or indices[-1] is None:
-        return target
-    outer, depth = len(indices) - 1, indices[-1]
-    try:
-        merge_shapes(TensorShape(updates[:outer]), TensorShape(indices[:-1]))
-    except ValueError:
-        raise ValueError(
-            f"Dimensions [0,{outer}) of indices[shape={_static(indices)}] must match dimensions "
-            f"[0,{outer}) of updates[shape={_static(updates)}]"
-        ) from None
-    if depth > len(dims) or len(updates) < outer:
-        raise ValueError(
-            f"Dimensions [{depth},{len(dims)}) of input[shape={_static(dims)}] must match "
-            f"dimensions [{outer},{len(updates)}) of updates[shape={_static(updates)}]"
-        )
-    try:
-        merge_shapes(TensorShape(dims[depth:]), TensorShape(updates[outer:]))
-    except ValueError:
-        raise ValueError(
-            f"Dimensions [{depth},{len(dims)}) of input[shape={_static(dims)}] must match "
-            f"dimensions [{outer},{len(updates)}) of updates[shape={_static(updates)}]"
-        ) from None
-    return target
-
-
-def _static(dims: Any) -> str:
-    return shape_text(["?" if dim is None else dim for dim in dims])
-
-
-def check_nd(dims: Any, indices: Any, updates: Any) -> None:
-    """Checks what scattering kernels get against the shape that it goes into.
-
-    A vector of indices counts as rows of one coordinate here, though shape functions take it for
-    one row of coordinates.
-    """
-    for name, part in (("Indices", indices), ("Updates", updates)):
-        if part.ndim < 1:
-            raise errors.invalid_argument(f"{name} shape must have rank at least one. Found:[]")
-    given = bool(indices.size) + bool(updates.size)
-    if given and not (given == 2 and math.prod(dims)):
-        raise errors.invalid_argument(
-            "Indices and updates specified for empty output shape. indices shape: "
-            f"{shape_text(indices.shape)}"
-        )
-    outer, depth = (indices.ndim - 1, indices.shape[-1]) if indices.ndim > 1 else (1, 1)
-    _check_nd_parts(dims, indices, updates, outer, depth)
-
-
-def _check_nd_as_one(dims: Any, indices: Any, updates: Any) -> None:
-    """Checks as `check_nd` does, and besides that a vector of indices fits as one row."""
-    check_nd(dims, indices, updates)
-    if indices.ndim == 1:
-        _check_nd_parts(dims, indices, updates, 0, indices.shape[0])
-
-
-def _check_nd_parts(dims: Any, indices: Any, updates: Any, outer: int, depth: int) -> None:
-    if updates.shape[:outer] != indices.shape[:outer]:
-        raise errors.invalid_argument(
-            f"Dimensions [0,{outer}) of indices[shape={shape_text(indices.shape)}] must match "
-            f"dimensions [0,{outer}) of updates[shape={shape_text(updates.shape)}]"
-        )
-    if depth > len(dims) or updates.shape[outer:] != tuple(dims[depth:]):
-        raise errors.invalid_argument(
-            f"Dimensions [{depth},{len(dims)}) of input[shape={shape_text(dims)}] must match "
-            f"dimensions [{outer},{updates.ndim}) of updates[shape={shape_text(updates.shape)}]"
-        )
-
-
-def scatter_nd_into(
-    xp: Any, target: Any, indices: Any, updates: Any, operation: str, policy: str = ""
-) -> None:
-    """Combines updates into an array that may be written to, at coordinates."""
-    if indices.ndim == 1:
-        indices = indices.reshape(-1, 1)
-    depth = indices.shape[-1]
-
-    def refuse(position: int) -> None:
-        row = indices.reshape(-1, depth)[position].tolist()
-        raise errors.invalid_argument(
-            f"indices{_place_text(indices, position)} = [{', '.join(map(str, row))}] does not "
-            f"index into shape {shape_text(target.shape)}"
-        )
-
-    places, valid = nd_index(indices, target.shape, policy, refuse, xp)
-    tail = target.shape[depth:]
-    rows = target.reshape(math.prod(target.shape[:depth]), *tail)
-    values = updates.reshape(math.prod(indices.shape[:-1]), *tail)
-    if valid is not None:
-        places, values = places[valid], values[valid]
-    scatter_rows(xp, rows, places, values, operation)
-    if not np.shares_memory(rows, target) if xp is np else False:
-        target[...] = rows.reshape(target.shape)
-
-
-@register_op(
-    "ScatterNd",
-    "indices: Tindices, updates: T, shape: Tindices -> output: T",
-    "T: type",
-    "Tindices: {int16, int32, int64}",
-    "bad_indices_policy: string = ''",
-    shape=_scatter_nd_shape,
-    host_memory=("shape",),
-)
-def scatter_nd_op(
-    xp: Any, indices: Any, updates: Any, shape: Any, *, bad_indices_policy: str
-) -> Any:
-    """Zeros with updates added at coordinates."""
-    if shape.ndim != 1:
-        raise errors.invalid_argument("Shape must be a vector")
-    sizes = shape.tolist()
-    for size in sizes:
-        if size < 0:
-            raise errors.invalid_argument(f"Dimension {size} must be >= 0")
-    _check_nd_as_one(sizes, indices, updates)
-    if updates.dtype == object:
-        out = np.empty(sizes, object)
-        out[...] = b""
-    else:
-        out = xp.zeros(sizes, updates.dtype)
-    if out.size and updates.size:
-        scatter_nd_into(xp, out, indices, updates, "add", bad_indices_policy)
-    return out
-
-
-@scatter_nd_op.gradient
-def _(op: Any, grad: Any) -> Any:
-    indices = op.inputs[0]
-    return None, gather_nd(grad, indices), None
-
-
-def scatter_nd(
-    indices: Any, updates: Any, shape: Any, name: str | None = None, bad_indices_policy: str = ""
-) -> Tensor:
-    """Zeros of the given shape with updates added at coordinates."""
-    found: Tensor = scatter_nd_op(
-        indices, updates, shape, bad_indices_policy=bad_indices_policy, name=name
-    )
-    return found
-
-
-def _tensor_scatter_shape(c: InferenceContext) -> TensorShape:
-    return scatter_nd_shape_of(c, c.inputs[0], 1, 2)
-
-
-@register_op(
-    "ScatterNdNonAliasingAdd",
-    "input: T, indices: Tindices, updates: T -> output: T",
-    "T: {numbertype, bool}",
-    "Tindices: {int32, int64}",
-    "bad_indices_policy: string = ''",
-    shape=_tensor_scatter_shape,
-)
-def scatter_nd_non_aliasing_add(
-    xp: Any, input: Any, indices: Any, updates: Any, *, bad_indices_policy: str
-) -> Any:
-    """The input with updates added at coordinates."""
-    check_nd(input.shape, indices, updates)
-    out = xp.array(input)
-    scatter_nd_into(xp, out, indices, updates, "add", bad_indices_policy)
-    return out
-
-
-@scatter_nd_non_aliasing_add.gradient
-def _(op: Any, grad: Any) -> Any:
-    return grad, None, gather_nd(grad, op.inputs[1])
-
-
-def _tensor_scatter(
-    xp: Any, tensor: Any, indices: Any, updates: Any, policy: str, operation: str
-) -> Any:
-    _check_nd_as_one(tensor.shape, indices, updates)
-    out = xp.array(tensor)
-    if updates.size:
-        scatter_nd_into(xp, out, indices, updates, operation, policy)
-    return out
-
-
-_TENSOR_SCATTER = (
-    "tensor: T, indices: Tindices, updates: T -> output: T",
-    "T: type",
-    "Tindices: {int32, int64}",
-    "bad_indices_policy: string = ''",
-)
-
-
-@register_op(
-    "TensorScatterUpdate",
-    "tensor: T, indices: Tindices, updates: T -> output: T",
-    "T: type",
-    "Tindices: {int16, int32, int64, uint16}",
-    "bad_indices_policy: string = ''",
-    shape=_tensor_scatter_shape,
-)
-def tensor_scatter_nd_update(
-    xp: Any, tensor: Any, indices: Any, updates: Any, *, bad_indices_policy: str
-) -> Any:
-    """The tensor with updates put at coordinates."""
-    return _tensor_scatter(xp, tensor, indices, updates, bad_indices_policy, "assign")
-
-
-@register_op("TensorScatterAdd", *_TENSOR_SCATTER, shape=_tensor_scatter_shape)
-def tensor_scatter_nd_add(
-    xp: Any, tensor: Any, indices: Any, updates: Any, *, bad_indices_policy: str
-) -> Any:
-    """The tensor with updates added at coordinates."""
-    return _tensor_scatter(xp, tensor, indices, updates, bad_indices_policy, "add")
-
-
-@register_op("TensorScatterSub", *_TENSOR_SCATTER, shape=_tensor_scatter_shape)
-def tensor_scatter_nd_sub(
-    xp: Any, tensor: Any, indices: Any, updates: Any, *, bad_indices_policy: str
-) -> Any:
-    """The tensor with updates subtracted at coordinates."""
-    return _tensor_scatter(xp, tensor, indices, updates, bad_indices_policy, "sub")
-
-
-@register_op("TensorScatterMin", *_TENSOR_SCATTER, shape=_tensor_scatter_shape)
-def tensor_scatter_nd_min(
-    xp: Any, tensor: Any, indices: Any, updates: Any, *, bad_indices_policy: str
-) -> Any:
-    """The tensor with the smaller of it and the updates at coordinates."""
-    return _tensor_scatter(xp, tensor, indices, updates, bad_indices_policy, "min")
-
-
-@register_op("TensorScatterMax", *_TENSOR_SCATTER, shape=_tensor_scatter_shape)
-def tensor_scatter_nd_max(
-    xp: Any, tensor: Any, indices: Any, updates: Any, *, bad_indices_policy: str
-) -> Any:
-    """The tensor with the greater of it and the updates at coordinates."""
-    return _tensor_scatter(xp, tensor, indices, updates, bad_indices_policy, "max")
-
-
-@tensor_scatter_nd_update.gradient
-def _(op: Any, grad: Any) -> Any:
-    indices = op.inputs[1]
-    updates_grad = gather_nd(grad, indices)
-    tensor_grad = tensor_scatter_nd_update(identity(grad), indices, zeros_like(op.inputs[2]))
-    return tensor_grad, None, updates_grad
-
-
-@tensor_scatter_nd_add.gradient
-def _(op: Any, grad: Any) -> Any:
-    return grad, None, gather_nd(grad, op.inputs[1])
-
-
-@tensor_scatter_nd_sub.gradient
-def _(op: Any, grad: Any) -> Any:
-    return grad, None, -gather_nd(grad, op.inputs[1])
-
-
-def _tensor_scatter_extremum_gradient(op: Any, grad: Any) -> Any:
-    from tfnb.ops import cast_ops, math_ops
-
-    indices, x, y = op.inputs[1], op.inputs[0], op.inputs[2]
-    output = op.outputs[0]
-    x_chosen = cast_ops.cast(math_ops.equal(x, output), x.dtype)
-    y_chosen = cast_ops.cast(math_ops.equal(y, gather_nd(output, indices)), x.dtype)
-    # Where several are equal, each gets its share.
-    number = tensor_scatter_nd_add(x_chosen, indices, y_chosen)
-    return (
-        grad * x_chosen / number,
-        None,
-        gather_nd(grad / number, indices) * y_chosen,
-    )
-
-
-tensor_scatter_nd_min.gradient(_tensor_scatter_extremum_gradient)
-tensor_scatter_nd_max.gradient(_tensor_scatter_extremum_gradient)
-
-# ------------------------------------------------------------------------------------------- OneHot
-
-
-def _one_hot_shape(c: InferenceContext) -> TensorShape:
-    axis = c.attr("axis")
-    if axis < -1:
-        raise ValueError("axis must be >= -1")
-    for index in (1, 2, 3):
-        c.with_rank(index, 0)
-    dims = c.inputs[0].dim_values
-    depth = c.constant_value(1)
-    if depth is not None and int(depth) < 0:
-        raise ValueError(f"depth must be non-negative, got: {int(depth)}")
-    if dims is None:
-        return UNKNOWN_SHAPE
-    # An axis beyond the rank is refused by the kernel.
-    place = len(dims) if axis == -1 else axis if axis <= len(dims) else 0
-    return TensorShape([*dims[:place], None if depth is None else int(depth), *dims[place:]])
-
-
-@register_op(
-    "OneHot",
-    "indices: TI, depth: int32, on_value: T, off_value: T -> output: T",
-    "axis: int = -1",
-    "T: type",
-    "TI: {uint8, int8, int32, int64} = DT_INT64",
-    shape=_one_hot_shape,
-    host_memory=("depth",),
-)
-def one_hot_op(
-    xp: Any, indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int
-) -> Any:
-    """``on_value`` at every index along a new axis and ``off_value`` elsewhere."""
-    rank = indices.ndim
-    if not (axis == -1 or 0 <= axis <= rank):
-        raise errors.invalid_argument(
-            f"Expected axis to be -1 or between [0, {rank + 1}).  But received: {axis}"
-        )
-    for name, value in (("depth", depth), ("on_value", on_value), ("off_value", off_value)):
-        if value.ndim:
-            raise errors.invalid_argument(
-                f"{name} must be a scalar, but got: {shape_text(value.shape)}"
-            )
-    count = int(depth)
-    if count < 0:
-        raise errors.invalid_argument(f"depth must be non-negative, got: {count}")
-    place = rank if axis == -1 else axis
-    head, tail = indices.shape[:place], indices.shape[place:]
-    check_fits(xp, (*head, count, *tail), on_value.dtype)
-    out = xp.empty((math.prod(head), count, math.prod(tail)), on_value.dtype)
-    out[...] = off_value if on_value.dtype != object else off_value[()]
-    flat = xp.asarray(indices).reshape(math.prod(head), math.prod(tail))
-    rows, columns = xp.nonzero((flat >= 0) & (flat < count))
-    out[rows, flat[rows, columns], columns] = on_value if on_value.dtype != object else on_value[()]
-    return out.reshape(*head, count, *tail)
-
-
-one_hot_op.not_differentiable()
-
-
-def one_hot(
-    indices: Any,
-    depth: Any,
-    on_value: Any = None,
-    off_value: Any = None,
-    axis: int | None = None,
-    dtype: Any = None,
-    name: str | None = None,
-) -> Tensor:
-    """``on_value`` at every index along a new axis and ``off_value`` elsewhere.
-
-    Args:
-      indices: numbers; one that is not in ``[0, depth)`` gives ``off_value`` everywhere.
-      depth: the size of the new axis.
-      on_value: 1 by default.
-      off_value: 0 by default.
-      axis: where the new axis stands; -1, the default, is last.
-      dtype: the type; that of the values, or float32.
-      name: the name of the op.
-
-    Raises:
-      TypeError: the values and ``dtype`` do not agree.
-    """
-    with name_scope(name, "one_hot", [indices, depth, on_value, off_value]) as name:
-        dtype = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
-        given: dict[str, Tensor] = {}
-        for label, value in (("on_value", on_value), ("off_value", off_value)):
-            if value is not None:
-                given[label] = convert_to_tensor(value, dtype_hint=dtype)
-        for label, value in given.items():
-            found_dtype = value.dtype.base_dtype
-            if dtype is not None and found_dtype is not dtype:
-                raise TypeError(
-                    f"dtype {found_dtype} of {label} does not match dtype parameter {dtype}"
-                )
-        if dtype is None:
-            dtype = next((v.dtype.base_dtype for v in given.values()), dtypes.float32)
-        on = given.get("on_value")
-        if on is None:
-            on = convert_to_tensor(1, dtype, name="on_value")
-        off = given.get("off_value")
-        if off is None:
-            off = convert_to_tensor(0, dtype, name="off_value")
-        if on.dtype.base_dtype is not off.dtype.base_dtype:
-            raise TypeError(
-                f"dtype {on.dtype.base_dtype} of on_value does not match dtype "
-                f"{off.dtype.base_dtype} of off_value"
-            )
-        found: Tensor = one_hot_op(
-            indices, depth, on, off, axis=-1 if axis is None else axis, name=name
-        )
-        return found
-
-
-# -------------------------------------------------------------------------------------------- Where
-
-
-def _where_shape(c: InferenceContext) -> TensorShape:
-    return TensorShape([None, c.inputs[0].ndims])
-
-
-@register_op(
-    "Where",
-    "input: T -> index: int64",
-    "T: {numbertype, bool} = DT_BOOL",
-    shape=_where_shape,
-)
-def where_op(xp: Any, input: Any) -> Any:
-    """The coordinates of all elements that are not zero, row by row."""
-    value = xp.asarray(input)
-    if value.ndim == 0:
-        raise errors.invalid_argument("WhereOp : Unhandled input dimensions: 0")
-    return xp.argwhere(value != 0).astype(np.int64, copy=False)
-
-
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """The coordinates where a condition holds, or elements of ``x`` there and of ``y`` elsewhere.
-
-    Args:
-      condition: a tensor; what is not zero counts as true.
-      x: if given, ``y`` is too, of the same shape; ``condition`` may be a vector that chooses rows.
-      y: see ``x``.
-      name: the name of the op.
-
-    Raises:
-      ValueError: only one of ``x`` and ``y`` is given.
-    """
-    from tfnb.ops.cwise_binary_ops import select
-
-    found: Tensor
-    if x is None and y is None:
-        with name_scope(name, "Where", [condition]) as name:
-            condition = convert_to_tensor(condition, preferred_dtype=dtypes.bool, name="condition")
-            found = where_op(condition, name=name)
-            return found
-    if x is not None and y is not None:
-        found = select(condition, x, y, name=name)
-        return found
-    raise ValueError("x and y must both be non-None or both be None.")
-
-
-def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """As :func:`where`, with broadcasting between the three."""
-    from tfnb.ops.cwise_binary_ops import select_v2
-
-    found: Tensor
-    if x is None and y is None:
-        return where(condition, name=name)
-    if x is not None and y is not None:
-        found = select_v2(condition, x, y, name=name)
-        return found
-    raise ValueError("x and y must both be non-None or both be None.")
-
-
-def boolean_mask(
-    tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: Any = None
-) -> Tensor:
-    """The elements of a tensor where a mask is true.
-
-    Args:
-      tensor: the tensor.
-      mask: a tensor of bools whose rank is known; its shape is that of the first dimensions of
-        ``tensor``, from ``axis`` on.
-      name: the name of the op.
-      axis: the first of these dimensions; 0 by default.
-
-    Raises:
-      ValueError: the mask is a scalar or of unknown rank, or does not fit.
-    """
-    from tfnb.ops import math_ops
-
-    with name_scope(name, values=[tensor, mask]):
-        tensor = convert_to_tensor(tensor, name="tensor")
-        mask = convert_to_tensor(mask, name="mask")
-        mask_rank = mask.shape.ndims
-        if mask_rank == 0:
-            raise ValueError("mask cannot be scalar.")
-        if mask_rank is None:
-            raise ValueError(
-                "Number of mask dimensions must be specified, even if some dimensions are None.  "
-                "E.g. shape=[None] is ok, but shape=None is not."
-            )
-        axis = 0 if axis is None else axis
-        static_axis = constant_value(axis)
-        whole = tensor.shape
-        if static_axis is not None:
-            axis = int(static_axis)
-            whole[axis : axis + mask_rank].assert_is_compatible_with(mask.shape)
-        leading = math_ops.reduce_prod(shape_of(tensor)[axis : axis + mask_rank], [0])
-        head, tail = shape_of(tensor)[:axis], shape_of(tensor)[axis + mask_rank :]
-        tensor = reshape(tensor, concat([head, [leading], tail], 0))
-        if static_axis is not None:
-            first = whole[axis : axis + mask_rank].num_elements()
-            tensor.set_shape(
-                TensorShape(whole[:axis])
-                .concatenate([first])
-                .concatenate(whole[axis + mask_rank :])
-            )
-        mask = reshape(mask, [-1])
-        indices = squeeze(where_v2(mask), axis=[1])
-        return gather(tensor, indices, axis=axis)
-
-
-# ----------------------------------------------------------------------------------- sorted search
-
-
-def _bound_shape(c: InferenceContext) -> TensorShape:
-    c.with_rank(0, 2)
-    c.with_rank(1, 2)
-    return c.inputs[1]
-
-
-def _search(xp: Any, sorted_inputs: Any, values: Any, out_type: Any, side: str) -> Any:
-    if sorted_inputs.ndim != 2 or values.ndim != 2:
-        raise errors.invalid_argument(
-            f"sorted input argument must be a matrix: {shape_text(sorted_inputs.shape)}, values: "
-            f"{shape_text(values.shape)}"
-        )
-    if sorted_inputs.shape[0] != values.shape[0]:
-        raise errors.invalid_argument("Leading dim_size of both tensors must match.")
-    out = xp.empty(values.shape, out_type.numpy_dtype)
-    for row in builtins.range(values.shape[0]):
-        out[row] = xp.searchsorted(sorted_inputs[row], values[row], side=side)
-    return out
-
-
-_BOUND = (
-    "sorted_inputs: T, values: T -> output: out_type",
-    "T: type",
-    "out_type: {int32, int64} = DT_INT32",
-)
-
-
-@register_op("LowerBound", *_BOUND, shape=_bound_shape)
-def lower_bound(xp: Any, sorted_inputs: Any, values: Any, *, out_type: Any) -> Any:
-    """Where each value would be put into its sorted row, before equal ones."""
-    return _search(xp, sorted_inputs, values, out_type, "left")
-
-
-@register_op("UpperBound", *_BOUND, shape=_bound_shape)
-def upper_bound(xp: Any, sorted_inputs: Any, values: Any, *, out_type: Any) -> Any:
-    """Where each value would be put into its sorted row, after equal ones."""
-    return _search(xp, sorted_inputs, values, out_type, "right")
-
-
-def searchsorted(
-    sorted_sequence: Any,
-    values: Any,
-    side: str = "left",
-    out_type: Any = dtypes.int32,
-    name: str | None = None,
-) -> Tensor:
-    """Where values would be put into sorted rows.
-
-    Args:
-      sorted_sequence: rows in increasing order.
-      values: as many rows.
-      side: before (left) or after (right) equal elements.
-      out_type: int32 or int64.
-      name: the name of the op.
-    """
-    sequence_size = shape_internal(sorted_sequence)[-1]
-    values_size = shape_internal(values)[-1]
-    rows = reshape(sorted_sequence, [-1, sequence_size])
-    wanted = reshape(values, [-1, values_size])
-    if side not in ("left", "right"):
-        raise ValueError(
-            f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'."
-        )
-    bound = upper_bound if side == "right" else lower_bound
-    found = bound(rows, wanted, out_type=out_type, name=name)
-    return reshape(found, shape_internal(values))

@@ -19,11 +19,11 @@ from tfnb.framework.tensor import Tensor
 from tfnb.ops import lookup_ops, lookup_tables, math_ops
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.constant_ops import constant
-from tfnb.ops.gather_ops import where_v2
 from tfnb.ops.math_ops import not_equal
 from tfnb.ops.string_hash_ops import string_to_hash_bucket_fast
 from tfnb.ops.string_number_ops import as_string
 from tfnb.ops.training.saveable import SaveableObject, SaveSpec
+from tfnb.ops.where_ops import where_v2
 
 EXPORTS = {
     "lookup": [

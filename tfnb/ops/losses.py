@@ -36,7 +36,6 @@ from tfnb.ops.cross_entropy_ops import (
 )
 from tfnb.ops.cwise_binary_ops import maximum, minimum, squared_difference
 from tfnb.ops.cwise_unary_ops import log, square
-from tfnb.ops.gather_ops import where
 from tfnb.ops.identity_ops import stop_gradient
 from tfnb.ops.math_ops import abs as abs_
 from tfnb.ops.math_ops import add, add_n, div_no_nan, equal, multiply, subtract
@@ -44,6 +43,7 @@ from tfnb.ops.reduction_ops import reduce_sum
 from tfnb.ops.sequence_ops import range_
 from tfnb.ops.shape_ops import rank, shape, size
 from tfnb.ops.weights_broadcast_ops import assert_broadcastable, broadcast_weights
+from tfnb.ops.where_ops import where
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

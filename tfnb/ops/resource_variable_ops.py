@@ -25,12 +25,8 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.ops.broadcasting import shape_text
-from tfnb.ops.gather_ops import (
-    batch_take,
-    gather_nd_value,
-    scatter_nd_shape_of,
-    take,
-)
+from tfnb.ops.gather_ops import batch_take, gather_nd_value, take
+from tfnb.ops.scatter_nd_ops import scatter_nd_shape_of
 from tfnb.ops.state_ops import (
     count,
     scatter_into_rows,
@@ -476,13 +472,13 @@ def resource_gather_nd(ctx: Any, resource: Any, indices: Any) -> Any:
 
 @resource_gather_nd.gradient
 def _(op: Any, grad: Any) -> Any:
-    from tfnb.ops import gather_ops, shape_ops
+    from tfnb.ops import scatter_nd_ops, shape_ops
 
     handle, indices = op.inputs
     params_shape = variable_shape(handle, indices.dtype)
     if indices.shape.ndims == 2 and indices.shape.dim_values[-1] == 1:
         return IndexedSlices(grad, shape_ops.squeeze(indices, axis=-1), params_shape), None
-    return gather_ops.scatter_nd(indices, grad, params_shape), None
+    return scatter_nd_ops.scatter_nd(indices, grad, params_shape), None
 
 
 def _scatter_shape(c: InferenceContext) -> list[TensorShape]:

@@ -657,7 +657,7 @@ def slice_helper(tensor: Any, slice_spec: Any, var: Any = None) -> Tensor:
       TypeError: an index is of another kind.
     """
     if _is_mask(slice_spec):
-        from tfnb.ops.gather_ops import boolean_mask
+        from tfnb.ops.where_ops import boolean_mask
 
         return boolean_mask(tensor=tensor, mask=slice_spec)
     if not isinstance(slice_spec, (list, tuple)):

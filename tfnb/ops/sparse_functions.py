@@ -18,7 +18,7 @@ from tfnb.ops import sparse_math_ops as math
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.concat_ops import concat, stack
 from tfnb.ops.constant_ops import fill, ones_like, zeros
-from tfnb.ops.gather_ops import gather, where
+from tfnb.ops.gather_ops import gather
 from tfnb.ops.identity_ops import identity
 from tfnb.ops.shape_ops import expand_dims, reshape
 from tfnb.ops.shape_ops import shape as shape_of
@@ -29,6 +29,7 @@ from tfnb.ops.sparse_ops import (
     sparse_tensor_dense_add,
     sparse_tensor_to_dense,
 )
+from tfnb.ops.where_ops import where
 
 if TYPE_CHECKING:
     from tfnb.core.tensor_shape import TensorShape

@@ -26,8 +26,9 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.ops.broadcasting import shape_text
-from tfnb.ops.gather_ops import check_indices, check_nd, scatter_nd_into, scatter_nd_shape_of
+from tfnb.ops.gather_ops import check_indices
 from tfnb.ops.scatter_kernels import scatter_rows
+from tfnb.ops.scatter_nd_ops import check_nd, scatter_nd_into, scatter_nd_shape_of
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType

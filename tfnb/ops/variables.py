@@ -678,7 +678,7 @@ def report_uninitialized_variables(
     """The names of the variables that have no value, as a vector of strings."""
     from tfnb.ops import concat_ops, cwise_unary_ops
     from tfnb.ops.constant_ops import constant
-    from tfnb.ops.gather_ops import boolean_mask
+    from tfnb.ops.where_ops import boolean_mask
 
     variables = _known_variables() if var_list is None else list(var_list)
     with name_scope(name):

@@ -350,14 +350,8 @@ TABLE: dict[str, dict[str, str]] = {
         "python.ops.functional_ops": "For Gradient If While partitioned_call symbolic_gradient",
     },
     "tfnb.ops.gather_ops": {
-        "manip": "gather_nd scatter_nd",
-        "tf": (
-            "gather gather_nd batch_gather scatter_nd "
-            "tensor_scatter_update:tensor_scatter_nd_update tensor_scatter_nd_update "
-            "tensor_scatter_add:tensor_scatter_nd_add tensor_scatter_nd_add "
-            "tensor_scatter_sub:tensor_scatter_nd_sub tensor_scatter_nd_sub tensor_scatter_nd_min "
-            "tensor_scatter_nd_max one_hot where where_v2 boolean_mask searchsorted"
-        ),
+        "manip": "gather_nd",
+        "tf": "gather gather_nd batch_gather",
     },
     "tfnb.ops.gradients": {
         "tf": "AggregationMethod UnconnectedGradients gradients hessians",
@@ -581,6 +575,9 @@ TABLE: dict[str, dict[str, str]] = {
         "debugging": "check_numerics assert_all_finite:verify_tensor_all_finite",
         "tf": "check_numerics verify_tensor_all_finite add_check_numerics_ops",
     },
+    "tfnb.ops.one_hot_ops": {
+        "tf": "one_hot",
+    },
     "tfnb.ops.pad_ops": {
         "tf": "pad",
     },
@@ -720,8 +717,20 @@ TABLE: dict[str, dict[str, str]] = {
         ),
         "saved_model.utils": "build_tensor_info get_tensor_from_tensor_info",
     },
+    "tfnb.ops.scatter_nd_ops": {
+        "manip": "scatter_nd",
+        "tf": (
+            "scatter_nd tensor_scatter_update:tensor_scatter_nd_update tensor_scatter_nd_update "
+            "tensor_scatter_add:tensor_scatter_nd_add tensor_scatter_nd_add "
+            "tensor_scatter_sub:tensor_scatter_nd_sub tensor_scatter_nd_sub tensor_scatter_nd_min "
+            "tensor_scatter_nd_max"
+        ),
+    },
     "tfnb.ops.script_ops": {
         "tf": "py_func numpy_function",
+    },
+    "tfnb.ops.searchsorted_ops": {
+        "tf": "searchsorted",
     },
     "tfnb.ops.segment_ops": {
         "math": (
@@ -997,6 +1006,9 @@ TABLE: dict[str, dict[str, str]] = {
             "report_uninitialized_variables"
         ),
     },
+    "tfnb.ops.where_ops": {
+        "tf": "where where_v2 boolean_mask",
+    },
     "tfnb.ops.while_loop": {
         "tf": "while_loop",
     },
@@ -1138,11 +1150,7 @@ OPS: dict[str, str] = {
         "StatelessIf StatelessWhile SymbolicGradient ToBool While _If _While"
     ),
     "tfnb.ops.fused_ops": "_FusedConv2D _FusedMatMul",
-    "tfnb.ops.gather_ops": (
-        "Gather GatherNd GatherV2 LowerBound OneHot ScatterNd ScatterNdNonAliasingAdd "
-        "TensorScatterAdd TensorScatterMax TensorScatterMin TensorScatterSub TensorScatterUpdate "
-        "UpperBound Where"
-    ),
+    "tfnb.ops.gather_ops": "Gather GatherNd GatherV2",
     "tfnb.ops.histogram_ops": "Bincount Bucketize DenseBincount HistogramFixedWidth",
     "tfnb.ops.identity_ops": (
         "Bitcast DeepCopy Identity IdentityN PreventGradient Snapshot StopGradient"
@@ -1208,6 +1216,7 @@ OPS: dict[str, str] = {
         "FusedBatchNormV3 L2Loss LRN LRNGrad"
     ),
     "tfnb.ops.numerics_ops": "CheckNumerics CheckNumericsV2",
+    "tfnb.ops.one_hot_ops": "OneHot",
     "tfnb.ops.optional_ops": "OptionalFromValue OptionalGetValue OptionalHasValue OptionalNone",
     "tfnb.ops.pad_ops": "MirrorPad MirrorPadGrad Pad PadV2",
     "tfnb.ops.parsing_ops": (
@@ -1245,7 +1254,12 @@ OPS: dict[str, str] = {
         "DisableCopyOnRead ReadVariableOp ResourceCountUpTo ResourceGather ResourceGatherNd "
         "VarHandleOp VarIsInitializedOp VariableShape _ReadVariablesOp _VarHandlesOp"
     ),
+    "tfnb.ops.scatter_nd_ops": (
+        "ScatterNd ScatterNdNonAliasingAdd TensorScatterAdd TensorScatterMax TensorScatterMin "
+        "TensorScatterSub TensorScatterUpdate"
+    ),
     "tfnb.ops.script_ops": "PyFunc PyFuncStateless",
+    "tfnb.ops.searchsorted_ops": "LowerBound UpperBound",
     "tfnb.ops.segment_ops": (
         "SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum SparseSegmentMean "
         "SparseSegmentMeanWithNumSegments SparseSegmentSqrtN SparseSegmentSqrtNWithNumSegments "
@@ -1350,4 +1364,5 @@ OPS: dict[str, str] = {
         "UnicodeDecode UnicodeDecodeWithOffsets UnicodeEncode UnicodeScript UnicodeTranscode"
     ),
     "tfnb.ops.unique_ops": "ListDiff Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2",
+    "tfnb.ops.where_ops": "Where",
 }

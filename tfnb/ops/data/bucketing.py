@@ -19,10 +19,10 @@ from tfnb.ops.cwise_unary_ops import log
 from tfnb.ops.data.dataset import Dataset, flat_attrs
 from tfnb.ops.data.structure import _leaves, map_specs
 from tfnb.ops.data.structured_function import StructuredFunction
-from tfnb.ops.gather_ops import where
 from tfnb.ops.reduction_ops import reduce_min
 from tfnb.ops.shape_ops import expand_dims, squeeze
 from tfnb.ops.stateless_random_ops import stateless_multinomial
+from tfnb.ops.where_ops import where
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

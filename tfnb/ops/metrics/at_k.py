@@ -21,7 +21,6 @@ from tfnb.ops.concat_ops import concat, tile
 from tfnb.ops.cond import cond
 from tfnb.ops.constant_ops import fill, ones_like, zeros_like
 from tfnb.ops.cwise_binary_ops import greater_equal, minimum
-from tfnb.ops.gather_ops import where_v2
 from tfnb.ops.math_ops import add, div_no_nan, divide, equal, multiply
 from tfnb.ops.metrics.streaming import metric_variable, published
 from tfnb.ops.reduction_ops import reduce_max, reduce_sum, reduced_shape
@@ -33,6 +32,7 @@ from tfnb.ops.sparse_functions import sparse_concat, sparse_reshape, sparse_reta
 from tfnb.ops.state_ops import assign_add
 from tfnb.ops.top_k_ops import top_k
 from tfnb.ops.weights_broadcast_ops import assert_broadcastable, broadcast_weights
+from tfnb.ops.where_ops import where_v2
 
 EXPORTS = {
     "metrics": [

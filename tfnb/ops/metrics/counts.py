@@ -10,7 +10,6 @@ from tfnb.framework.scopes import control_dependencies
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.check_ops import assert_rank_in, assert_type
 from tfnb.ops.cwise_binary_ops import greater, logical_and
-from tfnb.ops.gather_ops import where
 from tfnb.ops.identity_ops import identity
 from tfnb.ops.math_ops import divide, equal, multiply
 from tfnb.ops.metrics.streaming import matching, metric_variable, published
@@ -18,6 +17,7 @@ from tfnb.ops.reduction_ops import reduce_sum
 from tfnb.ops.shape_ops import rank
 from tfnb.ops.state_ops import assign_add
 from tfnb.ops.variable_scope import variable_scope
+from tfnb.ops.where_ops import where
 
 if TYPE_CHECKING:
     from collections.abc import Callable

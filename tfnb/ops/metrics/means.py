@@ -10,7 +10,6 @@ from tfnb.ops.cast_ops import cast
 from tfnb.ops.confusion_matrix import confusion_matrix, remove_squeezable_dimensions
 from tfnb.ops.constant_ops import ones, ones_like, zeros_like
 from tfnb.ops.cwise_binary_ops import greater, less, maximum, squared_difference
-from tfnb.ops.gather_ops import where
 from tfnb.ops.math_ops import abs as abs_
 from tfnb.ops.math_ops import div_no_nan, divide, equal, multiply, not_equal, sqrt, subtract
 from tfnb.ops.matrix_diag_ops import diag_part
@@ -20,6 +19,7 @@ from tfnb.ops.shape_ops import reshape, size
 from tfnb.ops.state_ops import assign_add, scatter_add
 from tfnb.ops.variable_scope import variable_scope
 from tfnb.ops.weights_broadcast_ops import broadcast_weights
+from tfnb.ops.where_ops import where
 
 EXPORTS = {
     "metrics": [

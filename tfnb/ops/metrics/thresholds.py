@@ -18,7 +18,6 @@ from tfnb.ops.concat_ops import stack, tile
 from tfnb.ops.constant_ops import constant, ones_like
 from tfnb.ops.cwise_binary_ops import greater, logical_and, maximum, minimum
 from tfnb.ops.cwise_unary_ops import log, logical_not
-from tfnb.ops.gather_ops import where
 from tfnb.ops.identity_ops import identity
 from tfnb.ops.math_ops import abs as abs_
 from tfnb.ops.math_ops import div_no_nan, divide, equal, multiply
@@ -30,6 +29,7 @@ from tfnb.ops.state_ops import assign_add
 from tfnb.ops.transpose_ops import transpose
 from tfnb.ops.variable_scope import variable_scope
 from tfnb.ops.weights_broadcast_ops import broadcast_weights
+from tfnb.ops.where_ops import where
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

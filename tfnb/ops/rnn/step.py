@@ -9,8 +9,8 @@ from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scopes import colocate_with
 from tfnb.ops.cond import cond
 from tfnb.ops.control_flow_queries import containing_while_context
-from tfnb.ops.gather_ops import where
 from tfnb.ops.tensor_array import TensorArray
+from tfnb.ops.where_ops import where
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from tfnb.ops.constant_ops import constant
 from tfnb.ops.control_flow import group
 from tfnb.ops.control_flow_ops import no_op
 from tfnb.ops.cwise_unary_ops import logical_not
-from tfnb.ops.gather_ops import boolean_mask
+from tfnb.ops.where_ops import boolean_mask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -127,9 +127,9 @@ class BulkSaverBuilder:
     def _add_sharded_save_v2(self, path: Any, per_device: PerDevice) -> Any:
         # Shards are written beside the final files, then merged: whoever looks sees a checkpoint
         # only when it is whole.
-        from tfnb.ops.gather_ops import where as select
         from tfnb.ops.regex_ops import regex_full_match
         from tfnb.ops.string_join_ops import string_join
+        from tfnb.ops.where_ops import where as select
 
         with device("CPU"):
             suffix = select(

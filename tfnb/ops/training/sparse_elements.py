@@ -9,7 +9,7 @@ from tfnb.core import dtypes
 from tfnb.framework.scopes import colocate_with
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.ops.constant_ops import constant, ones
-from tfnb.ops.gather_ops import gather, where
+from tfnb.ops.gather_ops import gather
 from tfnb.ops.identity_ops import identity
 from tfnb.ops.shape_ops import expand_dims, reshape, shape, squeeze
 from tfnb.ops.smart_cond import smart_cond
@@ -18,6 +18,7 @@ from tfnb.ops.sparse_map_ops import (
     add_sparse_to_tensors_map,
     take_many_sparse_from_tensors_map,
 )
+from tfnb.ops.where_ops import where
 from tfnb.ops.with_dependencies import with_dependencies
 
 if TYPE_CHECKING:
