@@ -6,7 +6,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING
 
-from tfnb.common_runtime import session_factory, session_settings
+from tfnb.common_runtime import process_state, session_factory, session_settings
 from tfnb.common_runtime.device_mgr import DeviceMgr, make_local_devices
 from tfnb.common_runtime.direct_session import DirectSession
 
@@ -31,6 +31,7 @@ class DirectSessionFactory:
         """A session with devices of its own."""
         config = options.config
         session_settings.check_device_filters(config)
+        process_state.prepare(config)
         devices = make_local_devices(dict(config.device_count), config.gpu_options)
         session = DirectSession(options, DeviceMgr(devices))
         with self._lock:

@@ -17,7 +17,6 @@ so that a session which is forgotten without ``close`` takes its pools along.
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import weakref
 from queue import SimpleQueue
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.work_sharder import available_processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,7 +193,7 @@ def default_num_threads(config: config_pb2.ConfigProto) -> int:
     """How many threads a pool has that names no number: as configured, else one a processor."""
     if config.inter_op_parallelism_threads > 0:
         return config.inter_op_parallelism_threads
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return available_processors()
 
 
 def _pool_of_the_process(num_threads: int) -> ThreadPool:

@@ -22,6 +22,7 @@ from tfnb.core.shape_inference import (
     merge_shapes,
 )
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.work_sharder import shard
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops, reduction_ops
@@ -50,10 +51,62 @@ def _product(xp: Any, a: Any, b: Any) -> Any:
     """`a @ b` in the dtype of a, the last two axes being matrices."""
     kind = a.dtype.kind
     if kind in "fc" and a.itemsize > 2:
-        return xp.matmul(a, b)
+        return _float_product(xp, a, b)
     if kind in "iu":
         return _integer_product(xp, a, b)
-    return xp.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+    return _float_product(xp, a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+
+
+# So many multiplications are worth a thread.
+_LEAST_PRODUCTS = 1 << 22
+
+
+def _float_product(xp: Any, a: Any, b: Any) -> Any:
+    """`a @ b`, a large one divided among threads."""
+    if xp is not np:
+        return xp.matmul(a, b)
+    if a.ndim == b.ndim == 2:
+        rows, inner = a.shape
+        columns = b.shape[1]
+        if rows * inner * columns < 2 * _LEAST_PRODUCTS or rows == 1 or columns == 1:
+            # Less ado than matmul's.
+            return a.dot(b)
+        return _divided_product(a, b)
+    if a.shape[:-2] == b.shape[:-2]:
+        return _batched_product(a, b)
+    return np.matmul(a, b)
+
+
+def _divided_product(a: Any, b: Any) -> Any:
+    (rows, inner), columns = a.shape, b.shape[1]
+    out = np.empty((rows, columns), a.dtype)
+    if rows >= columns:
+        shard(
+            rows,
+            _LEAST_PRODUCTS // (inner * columns) + 1,
+            lambda first, last: np.matmul(a[first:last], b, out=out[first:last]),
+        )
+    else:
+        shard(
+            columns,
+            _LEAST_PRODUCTS // (inner * rows) + 1,
+            lambda first, last: np.matmul(a, b[:, first:last], out=out[:, first:last]),
+        )
+    return out
+
+
+def _batched_product(a: Any, b: Any) -> Any:
+    """The products of matrices with the same leading dimensions."""
+    products = a.size * b.shape[-1]
+    if products < 2 * _LEAST_PRODUCTS:
+        return np.matmul(a, b)
+    out = np.empty((*a.shape[:-1], b.shape[-1]), a.dtype)
+    shard(
+        len(a),
+        _LEAST_PRODUCTS * len(a) // products + 1,
+        lambda first, last: np.matmul(a[first:last], b[first:last], out=out[first:last]),
+    )
+    return out
 
 
 def _integer_product(xp: Any, a: Any, b: Any) -> Any:

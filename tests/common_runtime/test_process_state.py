@@ -1,0 +1,45 @@
+"""What the first session sets up for its process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tfnb.common_runtime.process_state import set_blas_threads
+
+_FIRST_DECIDES = """
+import tfnb as tf
+from tfnb.core import work_sharder
+for number in {numbers}:
+    tf.Session(config=tf.ConfigProto(intra_op_parallelism_threads=number))
+    print(work_sharder.num_threads())
+"""
+
+
+def _run(numbers: list[int], **variables: str) -> list[int]:
+    kept = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+    program = [sys.executable, "-c", _FIRST_DECIDES.format(numbers=numbers)]
+    done = subprocess.run(
+        program, env=kept | variables, capture_output=True, text=True, check=True, timeout=120
+    )
+    return [int(line) for line in done.stdout.split()]
+
+
+@pytest.mark.slow
+def test_the_first_session_says_how_many_threads_a_kernel_has() -> None:
+    """As in TensorFlow, whose threads belong to the process, too."""
+    assert _run([3, 1]) == [3, 3]
+
+
+@pytest.mark.slow
+def test_without_a_wish_the_limit_of_blas_holds() -> None:
+    """Who pins BLAS to one thread means kernels."""
+    assert _run([0], OPENBLAS_NUM_THREADS="1") == [1]
+
+
+def test_numpys_blas_can_be_told_its_threads() -> None:
+    """The library that NumPy's wheels bring is one that is known."""
+    assert set_blas_threads(1)

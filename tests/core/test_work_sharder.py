@@ -1,0 +1,115 @@
+"""One kernel's work on several threads: all of it, once, whoever comes to help."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tfnb.core import work_sharder
+from tfnb.core.work_sharder import shard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LONG_S = 60
+
+
+@pytest.fixture
+def three_threads() -> Iterator[None]:
+    """Three threads for the time of the test."""
+    before = work_sharder.num_threads()
+    work_sharder.set_num_threads(3)
+    yield
+    work_sharder.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("three_threads")
+@pytest.mark.parametrize("total", [0, 1, 2, 7, 1000])
+@pytest.mark.parametrize("least", [0, 1, 3, 5000])
+def test_every_unit_is_worked_on_once(total: int, least: int) -> None:
+    """Whatever the number of units and what a thread is worth."""
+    times = np.zeros(total, int)
+
+    def work(first: int, last: int) -> None:
+        times[first:last] += 1
+
+    shard(total, least, work)
+    assert times.tolist() == [1] * total
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_several_threads_work_at_once() -> None:
+    """Two pieces wait for each other: one thread alone would never come to the second."""
+    meeting = threading.Barrier(2, timeout=_LONG_S)
+    names = set()
+
+    def work(first: int, last: int) -> None:
+        meeting.wait()
+        names.add(threading.current_thread().name)
+
+    shard(2, 1, work)
+    assert len(names) == 2
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_a_caller_does_not_wait_for_helpers_that_did_not_come() -> None:
+    """While all helpers are kept busy by one caller, another finishes alone."""
+    begun, go_on = threading.Semaphore(0), threading.Event()
+
+    def long_work(first: int, last: int) -> None:
+        begun.release()
+        assert go_on.wait(_LONG_S)
+
+    keeper = threading.Thread(target=shard, args=(3, 1, long_work))
+    keeper.start()
+    for _ in range(3):
+        assert begun.acquire(timeout=_LONG_S)
+    done = []
+    shard(9, 1, lambda first, last: done.extend(range(first, last)))
+    assert sorted(done) == list(range(9))
+    go_on.set()
+    keeper.join()
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_an_error_reaches_the_caller() -> None:
+    """From whatever thread; what was not begun yet is left."""
+
+    def work(first: int, last: int) -> None:
+        raise ValueError(f"unit {first} is bad")
+
+    with pytest.raises(ValueError, match=r"unit \d is bad"):
+        shard(6, 1, work)
+    done = []
+    shard(6, 1, lambda first, last: done.append(last - first))
+    assert sum(done) == 6
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_an_interrupt_leaves_nobody_writing() -> None:
+    """When the caller is interrupted in its piece, it goes on its way after the others ended."""
+    others, caller = [], threading.current_thread()
+    both = threading.Barrier(2, timeout=_LONG_S)
+
+    def work(first: int, last: int) -> None:
+        both.wait()
+        if threading.current_thread() is caller:
+            raise KeyboardInterrupt
+        others.append(first)
+
+    with pytest.raises(KeyboardInterrupt):
+        shard(2, 1, work)
+    assert len(others) == 1
+
+
+def test_one_thread_gets_all_in_one_piece() -> None:
+    """As a session with intra_op_parallelism_threads of 1 has it."""
+    before = work_sharder.num_threads()
+    work_sharder.set_num_threads(1)
+    calls = []
+    shard(100, 1, lambda first, last: calls.append((first, last)))
+    work_sharder.set_num_threads(before)
+    assert calls == [(0, 100)]

@@ -1,0 +1,57 @@
+"""Large products, divided among threads, are the products."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tfnb.core import work_sharder
+from tfnb.ops import matmul_ops
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def _two_threads() -> Iterator[None]:
+    before = work_sharder.num_threads()
+    work_sharder.set_num_threads(2)
+    yield
+    work_sharder.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "F", "D"])
+@pytest.mark.parametrize("shape", [(600, 150, 200), (150, 200, 600), (1, 3000, 4000), (0, 3, 4)])
+@pytest.mark.parametrize(("flip_a", "flip_b"), [(False, False), (True, True)])
+def test_matrices(dtype: str, shape: tuple[int, int, int], flip_a: bool, flip_b: bool) -> None:
+    """Divided by rows or by columns, whichever are more, also of transposed operands."""
+    rng = np.random.default_rng(0)
+    rows, inner, columns = shape
+    a = rng.standard_normal((inner, rows) if flip_a else (rows, inner)).astype(dtype)
+    b = rng.standard_normal((columns, inner) if flip_b else (inner, columns)).astype(dtype)
+    want = (a.T if flip_a else a) @ (b.T if flip_b else b)
+    got = matmul_ops.mat_mul.function(np, a, b, transpose_a=flip_a, transpose_b=flip_b)
+    assert got.dtype == want.dtype
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-3)
+
+
+def test_batches() -> None:
+    """A batch is divided by its first dimension, a repeated one is not divided."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((40, 3, 50, 60))
+    y = rng.standard_normal((40, 3, 70, 60))
+    for right in (y, y[:1]):
+        got = matmul_ops.batch_mat_mul_v2.function(np, x, right, adj_x=False, adj_y=True)
+        np.testing.assert_allclose(got, x @ right.swapaxes(-1, -2), rtol=1e-12)
+
+
+def test_what_is_no_number_stays_so() -> None:
+    """In its row and in no other."""
+    a, b = np.ones((600, 200), "f4"), np.ones((200, 100), "f4")
+    a[7, 3], a[9, 4] = np.nan, np.inf
+    got = matmul_ops.mat_mul.function(np, a, b, transpose_a=False, transpose_b=False)
+    assert np.isnan(got[7]).all()
+    assert np.isposinf(got[9]).all()
+    assert np.isfinite(np.delete(got, [7, 9], 0)).all()

@@ -1,0 +1,97 @@
+"""What a process has once, whatever its sessions: the threads of BLAS, the pages of the allocator.
+
+The first session prepares both.  Corresponds to TensorFlow's ``process_state.h`` and to the thread
+pool of ``local_device.cc``.
+
+**BLAS.** A kernel's work is divided by ``core/work_sharder.py``, among
+``intra_op_parallelism_threads`` threads (0: one a processor) as the first session says.  OpenBLAS
+gets one thread: its own wait for each other in a loop, so that on a machine that has other things
+to do a product takes as long as a time slice of the scheduler.
+
+**Memory.** glibc gives pages back to the system when a large array is freed, and gets fresh ones,
+cleared, for the next: half of the time of a chain of large arrays.  It is told to keep some.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import threading
+from typing import TYPE_CHECKING, Any
+
+from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+
+from tfnb.core import work_sharder
+
+if TYPE_CHECKING:
+    from tfnb.proto import config_pb2
+
+# So NumPy's BLAS is told how many threads it may use, by what it was built with.
+_SET_BLAS_THREADS = (
+    "scipy_openblas_set_num_threads64_",
+    "scipy_openblas_set_num_threads",
+    "openblas_set_num_threads64_",
+    "openblas_set_num_threads",
+    "MKL_Set_Num_Threads",
+    "bli_thread_set_num_threads",
+)
+# How users limit them.
+_LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
+
+# Parameters of mallopt, and their values in bytes: arrays up to the first come from the heap, and
+# free memory at its end is given back beyond the second.
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_MMAP_THRESHOLD = 32 << 20
+_TRIM_THRESHOLD = 256 << 20
+
+_lock = threading.Lock()
+_is_prepared = False  # guarded by _lock
+
+
+def prepare(config: config_pb2.ConfigProto) -> None:
+    """Sets up the process for its first session; later calls do nothing."""
+    global _is_prepared
+    if _is_prepared:
+        return
+    with _lock:
+        if not _is_prepared:
+            work_sharder.set_num_threads(_num_threads(config.intra_op_parallelism_threads))
+            set_blas_threads(1)
+            _keep_pages()
+            _is_prepared = True
+
+
+def _num_threads(declared: int) -> int:
+    if declared > 0:
+        return declared
+    for name in _LIMITS:
+        limit = os.environ.get(name, "")
+        if limit.isdecimal() and int(limit):
+            return min(int(limit), work_sharder.available_processors())
+    return work_sharder.available_processors()
+
+
+def set_blas_threads(number: int) -> bool:
+    """Tells NumPy's BLAS how many threads it may use; False if it is one that cannot be told."""
+    # Symbols of what a library was linked with are found through the library itself.
+    library: Any = ctypes.PyDLL(_multiarray_umath.__file__)
+    for name in _SET_BLAS_THREADS:
+        function = getattr(library, name, None)
+        if function is not None:
+            function.argtypes, function.restype = [ctypes.c_int], None
+            function(number)
+            return True
+    return False
+
+
+def _keep_pages() -> bool:
+    """Has glibc keep freed pages; False where somebody else has decided, or it is not glibc."""
+    chosen = any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ)
+    if chosen or platform.libc_ver()[0] != "glibc":
+        return False
+    mallopt = ctypes.CDLL(None).mallopt
+    done = mallopt(_M_MMAP_THRESHOLD, _MMAP_THRESHOLD) and mallopt(
+        _M_TRIM_THRESHOLD, _TRIM_THRESHOLD
+    )
+    return bool(done)

@@ -1,0 +1,180 @@
+"""Divides one kernel's work among threads: TensorFlow's intra-op parallelism.
+
+``shard`` cuts a range of units (rows, images, tiles) into pieces.  The calling thread works on
+them itself, piece after piece; threads that are free take pieces beside it.  A thread that a busy
+machine does not run takes none, so nobody waits for it: whoever calls waits only for pieces that
+somebody began.  That is why the threads of BLAS are not used, which wait for each other in a loop
+and lose a whole time slice each time that a processor is taken from one of them.
+
+Pieces must write to places that no other piece touches.  What a piece computes must not depend on
+where the cuts are, so that a result is the same for any number of threads.
+
+The threads belong to the process, like TensorFlow's: the first session says how many there are.
+Corresponds to TensorFlow's ``work_sharder.h``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    type_of_work = Callable[[int, int], object]
+
+# Pieces per thread: a few, so that a thread that comes late still finds some.
+_PIECES = 3
+
+_lock = threading.Lock()
+_num_threads = 1
+_helpers = 0  # threads that were started; guarded by _lock
+_queue: SimpleQueue[_Job] = SimpleQueue()
+
+
+def available_processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def set_num_threads(number: int) -> None:
+    """How many threads work on one kernel, the calling one included.
+
+    Args:
+      number: at least 1.
+    """
+    global _num_threads
+    _num_threads = number
+
+
+def num_threads() -> int:
+    """How many threads work on one kernel, the calling one included."""
+    return _num_threads
+
+
+def shard(total: int, least: int, work: type_of_work) -> None:
+    """Calls ``work(first, last)`` for ranges that together are ``range(total)``.
+
+    Args:
+      total: the number of units.
+      least: so many units are worth a thread: about 100 us of work that does not need the
+        interpreter.
+      work: works on units ``first`` up to, not including, ``last``.  If it raises, the error of the
+        first piece that failed is raised when all pieces that were begun have ended.
+    """
+    pieces = min(total // max(least, 1), _num_threads * _PIECES) if _num_threads > 1 else 1
+    if pieces < 2:
+        if total:
+            work(0, total)
+        return
+    job = _Job([total * i // pieces for i in range(pieces + 1)], work)
+    for _ in range(min(_num_threads, pieces) - 1):
+        _start_helpers()
+        _queue.put(job)
+    job.run()
+
+
+class _Job:
+    """The pieces of one call, and who is working on them."""
+
+    __slots__ = ("_cuts", "_error", "_gate", "_inside", "_is_over", "_lock", "_next", "_work")
+
+    def __init__(self, cuts: list[int], work: type_of_work) -> None:
+        self._cuts = cuts
+        self._work: type_of_work | None = work
+        self._next = itertools.count()
+        self._lock = threading.Lock()
+        self._gate = threading.Lock()  # held until the last helper has left
+        self._gate.acquire()
+        self._inside = 0  # helpers at work; guarded by self._lock
+        self._is_over = False  # nobody may begin any more; guarded by self._lock
+        self._error: BaseException | None = None  # guarded by self._lock
+
+    def run(self) -> None:
+        """What the calling thread does."""
+        try:
+            self._take_pieces()
+        finally:
+            with self._lock:
+                self._is_over = True
+                must_wait = self._inside > 0
+            if must_wait:
+                self._wait()
+            # It may still lie in the queue, and shall hold no arrays there.
+            self._work = None
+        if self._error is not None:
+            raise self._error
+
+    def _wait(self) -> None:
+        try:
+            self._gate.acquire()
+        except BaseException:
+            # An interrupt: nobody may still be writing when it goes on its way.
+            self._next = itertools.count(len(self._cuts))
+            self._gate.acquire(timeout=1.0)
+            raise
+
+    def help(self) -> None:
+        """What a thread of the pool does."""
+        with self._lock:
+            if self._is_over:
+                return
+            self._inside += 1
+        error = None
+        try:
+            self._take_pieces()
+        except BaseException as raised:
+            error = raised
+        self._leave(error)
+
+    def _leave(self, error: BaseException | None) -> None:
+        with self._lock:
+            self._error = self._error or error
+            self._inside -= 1
+            is_last = self._is_over and not self._inside
+        if is_last:
+            self._gate.release()
+
+    def _take_pieces(self) -> None:
+        cuts, work = self._cuts, self._work
+        assert work is not None
+        last = len(cuts) - 1
+        try:
+            while (number := next(self._next)) < last:
+                work(cuts[number], cuts[number + 1])
+        except BaseException:
+            self._next = itertools.count(last)
+            raise
+
+
+def _start_helpers() -> None:
+    global _helpers
+    if _helpers >= _num_threads - 1:
+        return
+    with _lock:
+        while _helpers < _num_threads - 1:
+            # A daemon: it holds nothing between two jobs.
+            name = f"intra_op_{_helpers}"
+            threading.Thread(target=_serve, args=(_queue,), name=name, daemon=True).start()
+            _helpers += 1
+
+
+def _serve(queue: SimpleQueue[_Job]) -> None:
+    with np.errstate(all="ignore"):
+        while True:
+            queue.get().help()
+
+
+def _after_fork() -> None:
+    """A child process has none of the threads."""
+    global _lock, _helpers, _queue
+    _lock, _helpers, _queue = threading.Lock(), 0, SimpleQueue()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
