@@ -232,7 +232,11 @@ class Replay:
 
     def _import(self) -> None:
         with self.graph.as_default():
-            tf.import_graph_def(read_graph_def(self.folder, self.case["graph"]), name="")
+            tf.import_graph_def(self.graph_def(), name="")
+
+    def graph_def(self) -> Any:
+        """The graph of the case."""
+        return read_graph_def(self.folder, self.case["graph"])
 
     @property
     def session(self) -> Any:

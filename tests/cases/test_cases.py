@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cases.replay import Replay, missing_ops
-from tests.cases.traces import TraceReplay
+from tests.cases.traces import STORED, PlainBodiesReplay, TraceReplay
 
 _HERE = Path(__file__).parent
 _OWN = sorted(path.parent for path in (_HERE / "own").glob("*/case.json"))
@@ -32,15 +32,10 @@ _DECIDED_BY_ROUNDING = {
 }
 
 
-# Cases in which the bodies of functions run other nodes than in TensorFlow.
-_GRAPPLER = "in a body TensorFlow fuses and folds nodes, even where the session is not to optimize"
-_BODIES_APART = {
-    "basic_pitch": _GRAPPLER,
-    "cppflow_multi_io": _GRAPPLER,
-    "cppflow_sm": _GRAPPLER,
-    "fn_symbolic_gradient": "TensorFlow differentiates functions by gradients of its own",
-    "rust_savedmodel_train_tf2": _GRAPPLER,
-}
+# Cases in whose own trace Grappler has fused and folded nodes of function bodies before they ran.
+_FUSED = frozenset(["basic_pitch", "cppflow_multi_io", "cppflow_sm", "rust_savedmodel_train_tf2"])
+
+_SYMBOLIC = "TensorFlow differentiates functions by gradients of its own"
 
 
 def _outside() -> list[Path]:
@@ -78,10 +73,26 @@ def test_every_node_of_an_outside_case_runs_as_often_as_in_tensorflow(folder):
     missing = missing_ops(folder)
     if missing:
         pytest.skip(f"ops not known: {', '.join(missing)}")
-    if folder.name in _BODIES_APART:
+    if folder.name in _FUSED:
+        # All their nodes: test_every_node_of_a_case_runs_as_often_where_bodies_are_left_alone.
+        assert folder.name in STORED
         TraceReplay(folder, only_outside=True).run()
-        pytest.xfail(f"only nodes outside functions were compared: {_BODIES_APART[folder.name]}")
-    _run_with_what_rounding_decides_apart(TraceReplay, folder)
+    elif folder.name == "fn_symbolic_gradient":
+        TraceReplay(folder, only_outside=True).run()
+        pytest.xfail(f"only nodes outside functions were compared: {_SYMBOLIC}")
+    else:
+        _run_with_what_rounding_decides_apart(TraceReplay, folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "folder", [f for f in _outside() if f.name in STORED], ids=lambda folder: folder.name
+)
+def test_every_node_of_a_case_runs_as_often_where_bodies_are_left_alone(folder):
+    """What Grappler would do inside functions is off, so all nodes of bodies are there to count."""
+    replay = PlainBodiesReplay(folder)
+    replay.run()
+    assert replay.compared == len(replay.traces)
 
 
 def _run_with_what_rounding_decides_apart(kind: type[Replay], folder: Path) -> None:

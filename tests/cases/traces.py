@@ -3,6 +3,10 @@
 ``trace.json`` of a case holds, for each step that TensorFlow ran to its end, the number of runs of
 every node and its partition.  Nodes that only carry a tensor from one device to another are named
 by counters and left out.
+
+Where a case calls functions, Grappler has fused and folded nodes of their bodies before they were
+counted.  ``tests/golden/traces.json``, which scripts/oracle/traces.py writes, has the counts of
+these cases with bodies left alone.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tfnb as tf
@@ -17,7 +22,13 @@ from tests.cases.replay import Mismatch, Replay, read_graph_def
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
+
+STORED: dict[str, list[dict[str, Any]]] = json.loads(
+    (Path(__file__).parents[1] / "golden" / "traces.json").read_text()
+)["cases"]
+"""What ran in the steps of a case, by its name, with the bodies of functions left alone."""
+
+_CALLS = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
 
 # Made by partitioning, with a number: "x/_7", "_cloop/...", "x/ctrl/_3".
 _NUMBERED = re.compile(r"(/_\d+$)|(^|/)_cloop|/ctrl/|^_SOURCE$|_\d+_\d+/Const$")
@@ -83,3 +94,22 @@ class TraceReplay(Replay):
             shown = ", ".join(f"{n}: {a} not {b}" for n, (a, b) in sorted(different.items())[:8])
             raise Mismatch(f"step {self._number}: {len(different)} nodes ran as often as: {shown}")
         self.compared += 1
+
+
+class PlainBodiesReplay(TraceReplay):
+    """Compares all nodes, those of functions as well, with the bodies of functions left alone."""
+
+    def __init__(self, folder: Path, apart: str = "") -> None:
+        super().__init__(folder, apart)
+        self.traces = {row["step"]: row for row in STORED[folder.name]}
+
+    def graph_def(self) -> Any:
+        """The graph of the case, whose calls are told to leave bodies alone."""
+        graph_def = super().graph_def()
+        inner = [node for function in graph_def.library.function for node in function.node_def]
+        for node in [*graph_def.node, *inner]:
+            if node.op in _CALLS:
+                config = tf.ConfigProto.FromString(node.attr["config_proto"].s)
+                config.graph_options.rewrite_options.disable_meta_optimizer = True
+                node.attr["config_proto"].s = config.SerializeToString()
+        return graph_def

@@ -15,6 +15,12 @@ import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from tfnb.common_runtime.body_options import (
+    MULTI_DEVICE_CALLS,
+    PLAIN_BODY,
+    BodyOptions,
+    body_options,
+)
 from tfnb.common_runtime.executors_and_keys import ExecutorItem, new_signature_id
 from tfnb.common_runtime.function_call import Conversation, call_now, converse_now
 from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, initialize
@@ -34,7 +40,7 @@ from tfnb.common_runtime.optimization_registry import (
 )
 from tfnb.common_runtime.placer import Placer
 from tfnb.common_runtime.session_views import function_view
-from tfnb.common_runtime.simplify_body import simplify_body
+from tfnb.common_runtime.simplify_body import component_function
 from tfnb.core import errors
 from tfnb.core.attr_value import NameAttrList
 from tfnb.core.op_kernel import FunctionCall, OpKernel, OpKernelContext, create_kernel
@@ -57,8 +63,6 @@ if TYPE_CHECKING:
 
 _MOST_KNOWN = 256
 _STATE_HANDLE = "_state_handle"
-
-_MULTI_DEVICE = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
 
 
 @dataclass(slots=True)
@@ -124,8 +128,8 @@ class FunctionLibraryRuntime:
     def _find_function(self, ctx: OpKernelContext, call: FunctionCall) -> InstantiatedFunction:
         device: Device = ctx.device  # type: ignore[assignment]
         if call.make_graph_def is None:
-            is_multi_device = ctx.op_type in _MULTI_DEVICE
-            return self.instantiate(call.name, call.attrs, device, multi_device=is_multi_device)
+            options = body_options(ctx.op_type, call.config_proto)
+            return self.instantiate(call.name, call.attrs, device, options)
         key = (call.name, device.name)
         with self._lock:
             found = self._instances.get(key)
@@ -230,15 +234,14 @@ class FunctionLibraryRuntime:
                 known = found[key] = self._find_function(ctx, call), call.attrs
             return known[0]
 
-        is_multi_device = kernel.definition.name in _MULTI_DEVICE
+        config_proto = kernel.attrs.get("config_proto") or b""
+        op = kernel.definition.name
         device: Device = kernel.device  # type: ignore[assignment]
-        known = [self._known(one, device, is_multi_device) for one in functions]
+        known = [self._known(one, device, op, config_proto) for one in functions]
         # A gradient is made when it is first called; what it calls is not known before.
-        if kernel.definition.name != "SymbolicGradient" and all(
-            one is not None and one.is_immediate for one in known
-        ):
+        if op != "SymbolicGradient" and all(one is not None and one.is_immediate for one in known):
             if len(known) == 1 and (
-                is_multi_device or isinstance(kernel.definition, FunctionDefinition)
+                op in MULTI_DEVICE_CALLS or isinstance(kernel.definition, FunctionDefinition)
             ):
                 only = known[0]
                 assert only is not None
@@ -255,27 +258,25 @@ class FunctionLibraryRuntime:
         return replace(kernel, kind="async", compute=compute_async, calls_functions=True)
 
     def _known(
-        self, function: NameAttrList, device: Device, multi_device: bool
+        self, function: NameAttrList, device: Device, op: str, config_proto: bytes
     ) -> InstantiatedFunction | None:
         """The function, or None where it cannot be made, or is being made: it calls itself."""
-        key = _key(function.name, function.attrs, device, multi_device)
-        with self._lock:
-            if key in self._in_progress:
-                return None
-            try:
-                return self.instantiate(
-                    function.name, function.attrs, device, multi_device=multi_device
-                )
-            except errors.OpError:
-                return None  # whoever calls it hears why
+        try:
+            options = body_options(op, config_proto)
+            key = _key(function.name, function.attrs, device, options)
+            with self._lock:
+                if key in self._in_progress:
+                    return None
+                return self.instantiate(function.name, function.attrs, device, options)
+        except errors.OpError:
+            return None  # whoever calls it hears why
 
     def instantiate(
         self,
         name: str,
         attrs: Mapping[str, Any],
         device: Device,
-        *,
-        multi_device: bool = False,
+        options: BodyOptions = PLAIN_BODY,
     ) -> InstantiatedFunction:
         """The function's body, ready to run from ``device``.
 
@@ -283,8 +284,7 @@ class FunctionLibraryRuntime:
           name: the function.
           attrs: its attributes.
           device: of the calling node.
-          multi_device: whether conditionals and calls in the body are taken apart, and its nodes
-            spread as they ask for.
+          options: what may be done to the body.
 
         Raises:
           NotFoundError: there is no such function.
@@ -295,7 +295,7 @@ class FunctionLibraryRuntime:
             state_handle = attrs.pop(_STATE_HANDLE)
             if not self._find(name).op_def.is_stateful:
                 state_handle = ""  # nothing in it remembers anything
-        key = _key(name, attrs, device, multi_device)
+        key = _key(name, attrs, device, options)
         if state_handle:
             key = (*key, state_handle)
         found = self._instances.get(key)
@@ -312,7 +312,7 @@ class FunctionLibraryRuntime:
                         body.graph,
                         device,
                         len(body.arg_nodes),
-                        multi_device=multi_device,
+                        options.for_size(body.graph.num_op_nodes),
                         lasting=[node.name for node in body.control_ret_nodes],
                     )
                 finally:
@@ -339,18 +339,17 @@ class FunctionLibraryRuntime:
         graph: Graph,
         device: Device,
         num_args: int,
-        *,
-        multi_device: bool = False,
+        options: BodyOptions = PLAIN_BODY,
         lasting: Sequence[str] = (),
     ) -> InstantiatedFunction:
         """Takes a graph apart, places and partitions it and makes its kernels."""
         session = self._session
         config, devices = session.config, session.device_mgr.devices
         num_retvals = sum(node.op == "_Retval" for node in graph.op_nodes())
-        reports = self._lower(name, graph, multi_device, lasting)
+        reports = self._lower(name, graph, options, lasting)
         Placer(graph, devices, device, allow_soft_placement=True, log_device_placement=False).run()
         effects = [node.name for node in graph.op_nodes() if has_effect(node)]
-        options = OptimizationPassOptions(
+        passes = OptimizationPassOptions(
             graph,
             config,
             devices,
@@ -358,7 +357,7 @@ class FunctionLibraryRuntime:
             targets=frozenset([*effects, *lasting]),
             function_name=name,
         )
-        reports += REGISTRY.run_grouping(Grouping.POST_REWRITE_FOR_EXEC, options)
+        reports += REGISTRY.run_grouping(Grouping.POST_REWRITE_FOR_EXEC, passes)
         has_transfers = any(node.is_send or node.is_recv for node in graph.op_nodes())
         kernels: dict[str, OpKernel] = {}
 
@@ -383,10 +382,10 @@ class FunctionLibraryRuntime:
         for device_name, part_graph in partition(graph, devices, self._edge_names).items():
             part = part_graph
             place = session.device_mgr.lookup(device_name)
-            options = OptimizationPassOptions(part, config, devices, place, function_name=name)
-            reports += REGISTRY.run_grouping(Grouping.POST_PARTITIONING, options)
-            if multi_device:
-                part = simplify_body(part, frozenset(lasting))
+            passes = OptimizationPassOptions(part, config, devices, place, function_name=name)
+            reports += REGISTRY.run_grouping(Grouping.POST_PARTITIONING, passes)
+            if options.is_multi_device:
+                part = component_function(part, frozenset(lasting), options.simplifies)
             part.fixup_source_and_sink_edges()
             items.append(ExecutorItem(part, initialize(part, place, make_kernel)))
         function = InstantiatedFunction(
@@ -405,21 +404,29 @@ class FunctionLibraryRuntime:
         return function
 
     def _lower(
-        self, name: str, graph: Graph, multi_device: bool, lasting: Sequence[str]
+        self, name: str, graph: Graph, options: BodyOptions, lasting: Sequence[str]
     ) -> list[PassReport]:
         config = self._session.config
         actions: list[str] = []
-        effects = [node.name for node in graph.op_nodes() if has_effect(node)]
+        multi_device = options.is_multi_device
+        # Only who simplifies a body looks closer at what a stateful op does.
+        is_plain = multi_device and not options.simplifies
+        effects = [
+            node.name
+            for node in graph.op_nodes()
+            if has_effect(node) or (is_plain and node.is_stateful and not node.is_arg)
+        ]
         if multi_device or inlines_calls(config):
             actions = lower_functional_ops(
                 graph,
+                inline_calls=options.inlines or not multi_device,
                 lower_control_flow=multi_device and lowers_control_flow(config),
                 inside=[name],
                 keep_effects=multi_device,
             )
         # What was taken apart has a stand-in of its name, which waits for its effects.
         kept = [graph.find_node(one) for one in dict.fromkeys([*effects, *lasting])]
-        kept += [n for n in graph.op_nodes() if n.is_retval or (multi_device and n.is_arg)]
+        kept += [n for n in graph.op_nodes() if n.is_retval or (options.simplifies and n.is_arg)]
         prune_for_reverse_reachability(graph, [node for node in kept if node is not None])
         graph.fixup_source_and_sink_edges()
         if not actions:
@@ -428,9 +435,9 @@ class FunctionLibraryRuntime:
 
 
 def _key(
-    name: str, attrs: Mapping[str, Any], device: Device, multi_device: bool
+    name: str, attrs: Mapping[str, Any], device: Device, options: BodyOptions
 ) -> tuple[Any, ...]:
-    return (name, device.name, multi_device, tuple(sorted((k, repr(v)) for k, v in attrs.items())))
+    return (name, device.name, options, tuple(sorted((k, repr(v)) for k, v in attrs.items())))
 
 
 def _just_call(function: InstantiatedFunction) -> Callable[..., Any]:

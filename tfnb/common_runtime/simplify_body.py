@@ -19,13 +19,20 @@ if TYPE_CHECKING:
     from tfnb.graph.graph import Graph, Node
 
 
-def simplify_body(graph: Graph, lasting: Collection[str] = ()) -> Graph:
-    """The same body with fewer nodes, and with results named as in TensorFlow.
+def component_function(graph: Graph, lasting: Collection[str], simplifies: bool) -> Graph:
+    """What of a body lies on one device, with results named as in TensorFlow.
 
     Args:
       graph: the body on one device; is used up.
       lasting: nodes that run although nothing waits for them.
+      simplifies: whether to take nodes out.
     """
+    if simplifies:
+        _simplify(graph, lasting)
+    return _with_names_of_results(graph)
+
+
+def _simplify(graph: Graph, lasting: Collection[str]) -> None:
     for node in list(graph.op_nodes()):
         if node.op == "Identity":
             _drop_needless_waits(graph, node)
@@ -42,7 +49,6 @@ def simplify_body(graph: Graph, lasting: Collection[str] = ()) -> Graph:
             if not remove_identity(graph, node):
                 _repeat_constant(graph, node)
     _join_constants(graph)
-    return _with_names_of_results(graph)
 
 
 def _drop_needless_waits(graph: Graph, node: Node) -> None:

@@ -126,12 +126,15 @@ class FunctionCall:
       args: its arguments.
       make_graph_def: makes a GraphDef with an ``_Arg`` for each argument and a ``_Retval`` for each
         result; called once for each name and device.
+      config_proto: a serialized ConfigProto that says what may be done to the body; b"" for the
+        default.
     """
 
     name: str
     attrs: Mapping[str, Any]
     args: Sequence[Any]
     make_graph_def: Callable[[], Any] | None = None
+    config_proto: bytes = b""
 
 
 @dataclass(slots=True)

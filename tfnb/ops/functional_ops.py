@@ -77,8 +77,8 @@ if TYPE_CHECKING:
     Calls = Generator[FunctionCall, list[Any], tuple[Any, ...]]
 
 
-def _call(function: NameAttrList, args: Sequence[Any]) -> Calls:
-    results = yield FunctionCall(function.name, function.attrs, args)
+def _call(function: NameAttrList, args: Sequence[Any], config_proto: bytes = b"") -> Calls:
+    results = yield FunctionCall(function.name, function.attrs, args, config_proto=config_proto)
     return tuple(results)
 
 
@@ -108,9 +108,11 @@ def _check_not_cancelled(ctx: OpKernelContext) -> None:
     "executor_type: string = ''",
     shape=_call_shape,
 )
-def partitioned_call(ctx: OpKernelContext, args: list[Any], *, f: NameAttrList) -> Any:
+def partitioned_call(
+    ctx: OpKernelContext, args: list[Any], *, f: NameAttrList, config_proto: bytes
+) -> Any:
     """The results of f(args); its body may spread over devices."""
-    return (yield from _call(f, args))
+    return (yield from _call(f, args, config_proto))
 
 
 @register_op(
@@ -125,9 +127,11 @@ def partitioned_call(ctx: OpKernelContext, args: list[Any], *, f: NameAttrList) 
     stateful=True,
     shape=_call_shape,
 )
-def stateful_partitioned_call(ctx: OpKernelContext, args: list[Any], *, f: NameAttrList) -> Any:
+def stateful_partitioned_call(
+    ctx: OpKernelContext, args: list[Any], *, f: NameAttrList, config_proto: bytes
+) -> Any:
     """The results of f(args), where f has effects."""
-    return (yield from _call(f, args))
+    return (yield from _call(f, args, config_proto))
 
 
 # ----------------------------------------------------------------------------------------- branches

@@ -1,0 +1,53 @@
+"""A call's ``config_proto`` says what happens to the body, by tests/golden/traces.json."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tfnb as tf
+
+_ROWS: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parents[1] / "golden/traces.json").read_text()
+)["bodies"]
+
+
+def _imported(row: dict[str, Any]) -> Any:
+    return tf.GraphDef.FromString(base64.b85decode(row["graph"]))
+
+
+def _session(graph_def: Any) -> tf.Session:
+    """A session in which calls of the graph itself stay calls."""
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(graph_def, name="")
+    config = tf.ConfigProto()
+    config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
+    return tf.Session(graph=graph, config=config)
+
+
+@pytest.mark.parametrize("row", _ROWS, ids=[row["switches"] for row in _ROWS])
+def test_the_nodes_of_a_body_are_those_that_tensorflow_runs(row):
+    """Nested calls stay or go, and so do nodes that do nothing."""
+    metadata = tf.RunMetadata()
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    with _session(_imported(row)) as session:
+        value = session.run("call:0", {"x:0": [1.0, 2.0]}, options, metadata)
+    assert value.tolist() == [4.0, 6.0]
+    names = [node.node_name for dev in metadata.step_stats.dev_stats for node in dev.node_stats]
+    assert sorted(names) == row["nodes"]
+
+
+def test_a_config_proto_that_is_none_is_an_error():
+    """The call says so when it runs."""
+    graph_def = _imported(_ROWS[0])
+    for node in graph_def.node:
+        if node.name == "call":
+            node.attr["config_proto"].s = b"\xff not a message"
+    with _session(graph_def) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Unable to parse config_proto"):
+            session.run("call:0", {"x:0": [1.0, 2.0]})
+        assert session.run("x:0", {"x:0": [1.0, 2.0]}).tolist() == [1.0, 2.0]
