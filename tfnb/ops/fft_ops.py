@@ -289,6 +289,8 @@ def _padded(x: Any, rank: int, fft_length: Any, *, forward: bool) -> Any:
     """`x` with zeros after it, where it is shorter than the transform."""
     wanted = constant_value(fft_length)
     dims = x.shape.dim_values
+    if dims is not None and 0 in dims:
+        return x
     if wanted is not None and dims is not None:
         needed = wanted.tolist()
         if not forward and needed[-1]:

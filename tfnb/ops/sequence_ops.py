@@ -182,6 +182,8 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
         start = convert_to_tensor(start, name="start")
         stop = convert_to_tensor(stop, name="stop", dtype=start.dtype)
         count = _int_tensor(num, "num")
+        # Nobody uses it, but TensorFlow's graphs have the node.
+        cast(count, dtype=start.dtype)
         shape = array_ops.broadcast_dynamic_shape(array_ops.shape(start), array_ops.shape(stop))
         start = array_ops.broadcast_to(start, shape)
         stop = array_ops.broadcast_to(stop, shape)
@@ -202,6 +204,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
         counted = array_ops.reshape(counted, array_ops.where_v2(here, between, 1))
         inner = first + delta * counted
         joined = array_ops.concat((first, inner, last), axis=position)
+        begin = array_ops.zeros_like(full_shape)
         size = array_ops.concat(
             (
                 full_shape[0:position],
@@ -210,7 +213,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
             ),
             axis=0,
         )
-        return array_ops.slice(joined, array_ops.zeros_like(full_shape), size)
+        return array_ops.slice(joined, begin, size)
 
 
 def _int_tensor(value: Any, name: str) -> Any:

@@ -45,7 +45,7 @@ EXPORTS = {
 _FLOAT = "T: {bfloat16, half, float, double}"
 
 
-def _precise(function: Any, xp: Any, *arguments: Any) -> Any:
+def precise(function: Any, xp: Any, *arguments: Any) -> Any:
     """The function computed in float64, in the dtype of its first argument."""
     dtype = arguments[0].dtype
     wide = [xp.asarray(value, np.float64) for value in arguments]
@@ -58,7 +58,7 @@ def _precise(function: Any, xp: Any, *arguments: Any) -> Any:
 @register_op("Erf", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
 def erf(xp: Any, x: Any) -> Any:
     """The error function."""
-    return _precise(functions.erf, xp, x)
+    return precise(functions.erf, xp, x)
 
 
 @erf.gradient
@@ -70,7 +70,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Erfc", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
 def erfc(xp: Any, x: Any) -> Any:
     """1 - erf(x)."""
-    return _precise(functions.erfc, xp, x)
+    return precise(functions.erfc, xp, x)
 
 
 @erfc.gradient
@@ -84,7 +84,7 @@ def _(op: Any, grad: Any) -> Any:
 def erfinv_op(xp: Any, x: Any) -> Any:
     """The number whose error function is x."""
     # Zero has one sign here, whichever it had.
-    return _precise(functions.erfinv, xp, x) + x.dtype.type(0)
+    return precise(functions.erfinv, xp, x) + x.dtype.type(0)
 
 
 @erfinv_op.gradient
@@ -96,7 +96,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Ndtri", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
 def ndtri_op(xp: Any, x: Any) -> Any:
     """The quantile of the normal distribution for the probability x."""
-    return _precise(functions.ndtri, xp, x)
+    return precise(functions.ndtri, xp, x)
 
 
 @ndtri_op.gradient
@@ -111,7 +111,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Lgamma", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
 def lgamma(xp: Any, x: Any) -> Any:
     """The logarithm of the modulus of the gamma function."""
-    return _precise(functions.lgamma, xp, x)
+    return precise(functions.lgamma, xp, x)
 
 
 @lgamma.gradient
@@ -122,7 +122,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Digamma", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
 def digamma(xp: Any, x: Any) -> Any:
     """The derivative of lgamma."""
-    return _precise(functions.digamma, xp, x)
+    return precise(functions.digamma, xp, x)
 
 
 @digamma.gradient
@@ -133,7 +133,7 @@ def _(op: Any, grad: Any) -> Any:
 
 def _binary(function: Any, xp: Any, x: Any, y: Any) -> Any:
     try:
-        return _precise(function, xp, x, y)
+        return precise(function, xp, x, y)
     except ValueError:
         raise incompatible_shapes(x, y) from None
 
@@ -246,7 +246,7 @@ def betainc(xp: Any, a: Any, b: Any, x: Any) -> Any:
             f"Shapes of {names[0]} and {names[1]} are inconsistent: {shape_text(first)} vs. "
             f"{shape_text(second)}"
         )
-    return _precise(functions.betainc, xp, a, b, x)
+    return precise(functions.betainc, xp, a, b, x)
 
 
 @betainc.gradient

@@ -4,6 +4,10 @@ from typing import Any
 
 from tfnb.ops.activation_ops import softplus as softplus
 from tfnb.ops.activation_ops import softsign as softsign
+from tfnb.ops.bessel_ops import bessel_i0 as bessel_i0
+from tfnb.ops.bessel_ops import bessel_i0e as bessel_i0e
+from tfnb.ops.bessel_ops import bessel_i1 as bessel_i1
+from tfnb.ops.bessel_ops import bessel_i1e as bessel_i1e
 from tfnb.ops.check_ops import is_non_decreasing as is_non_decreasing
 from tfnb.ops.check_ops import is_strictly_increasing as is_strictly_increasing
 from tfnb.ops.complex_ops import angle as angle
@@ -143,6 +147,10 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "bessel_i0",
+    "bessel_i0e",
+    "bessel_i1",
+    "bessel_i1e",
     "betainc",
     "bincount",
     "ceil",
@@ -234,6 +242,7 @@ __all__ = [
     "softmax",
     "softplus",
     "softsign",
+    "special",
     "sqrt",
     "square",
     "squared_difference",

@@ -12,3 +12,5 @@ from tfnb.ops.fft_ops import irfft3d as irfft3d
 from tfnb.ops.fft_ops import rfft as rfft
 from tfnb.ops.fft_ops import rfft2d as rfft2d
 from tfnb.ops.fft_ops import rfft3d as rfft3d
+from tfnb.ops.signal.cosine import dct as dct
+from tfnb.ops.signal.cosine import idct as idct

@@ -141,6 +141,13 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.audio_ops": {
         "audio": "decode_wav encode_wav",
     },
+    "tfnb.ops.bessel_ops": {
+        "math": "bessel_i0 bessel_i0e bessel_i1 bessel_i1e",
+        "math.special": (
+            "bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_k0 bessel_k0e "
+            "bessel_k1 bessel_k1e bessel_y0 bessel_y1 dawsn expint fresnel_cos fresnel_sin spence"
+        ),
+    },
     "tfnb.ops.bias_ops": {
         "nn": "bias_add",
     },
@@ -770,6 +777,24 @@ TABLE: dict[str, dict[str, str]] = {
             "broadcast_static_shape broadcast_dynamic_shape"
         ),
     },
+    "tfnb.ops.signal.cosine": {
+        "signal": "dct idct",
+        "spectral": "dct idct",
+    },
+    "tfnb.ops.signal.frames": {
+        "signal": "frame overlap_and_add",
+    },
+    "tfnb.ops.signal.mel": {
+        "signal": "linear_to_mel_weight_matrix mfccs_from_log_mel_spectrograms",
+    },
+    "tfnb.ops.signal.spectra": {
+        "signal": "inverse_mdct inverse_stft inverse_stft_window_fn mdct stft",
+    },
+    "tfnb.ops.signal.windows": {
+        "signal": (
+            "hamming_window hann_window kaiser_bessel_derived_window kaiser_window vorbis_window"
+        ),
+    },
     "tfnb.ops.slice_ops": {
         "tf": "slice strided_slice",
     },
@@ -1030,23 +1055,24 @@ OPS: dict[str, str] = {
         "ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam "
         "ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent "
         "ApplyMomentum ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent "
-        "ApplyRMSProp ExperimentalParallelInterleaveDataset FFT FFT2D FFT3D FIFOQueue IFFT IFFT2D "
-        "IFFT3D IRFFT IRFFT2D IRFFT3D InterleaveDataset LearnedUnigramCandidateSampler "
-        "LegacyParallelInterleaveDatasetV2 PaddingFIFOQueue ParallelInterleaveDataset "
-        "ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 "
-        "PriorityQueue RFFT RFFT2D RFFT3D RandomShuffleQueue ResourceApplyAdaMax "
-        "ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA ResourceApplyAdagradV2 "
-        "ResourceApplyAdam ResourceApplyAdamWithAmsgrad ResourceApplyAddSign "
-        "ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 "
-        "ResourceApplyGradientDescent ResourceApplyKerasMomentum ResourceApplyMomentum "
-        "ResourceApplyPowerSign ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent "
-        "ResourceApplyRMSProp ResourceScatterAdd ResourceScatterDiv ResourceScatterMax "
-        "ResourceScatterMin ResourceScatterMul ResourceScatterNdAdd ResourceScatterNdMax "
-        "ResourceScatterNdMin ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub "
-        "ResourceScatterUpdate ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad "
-        "ResourceSparseApplyAdagradDA ResourceSparseApplyAdagradV2 "
-        "ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl ResourceSparseApplyFtrlV2 "
-        "ResourceSparseApplyKerasMomentum ResourceSparseApplyMomentum "
+        "ApplyRMSProp BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e "
+        "BesselK1 BesselK1e BesselY0 BesselY1 Dawsn ExperimentalParallelInterleaveDataset Expint "
+        "FFT FFT2D FFT3D FIFOQueue FresnelCos FresnelSin IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D "
+        "InterleaveDataset LearnedUnigramCandidateSampler LegacyParallelInterleaveDatasetV2 "
+        "PaddingFIFOQueue ParallelInterleaveDataset ParallelInterleaveDatasetV2 "
+        "ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 PriorityQueue RFFT RFFT2D RFFT3D "
+        "RandomShuffleQueue ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad "
+        "ResourceApplyAdagradDA ResourceApplyAdagradV2 ResourceApplyAdam "
+        "ResourceApplyAdamWithAmsgrad ResourceApplyAddSign ResourceApplyCenteredRMSProp "
+        "ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyGradientDescent "
+        "ResourceApplyKerasMomentum ResourceApplyMomentum ResourceApplyPowerSign "
+        "ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent ResourceApplyRMSProp "
+        "ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin "
+        "ResourceScatterMul ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin "
+        "ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub ResourceScatterUpdate "
+        "ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA "
+        "ResourceSparseApplyAdagradV2 ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl "
+        "ResourceSparseApplyFtrlV2 ResourceSparseApplyKerasMomentum ResourceSparseApplyMomentum "
         "ResourceSparseApplyProximalAdagrad ResourceSparseApplyProximalGradientDescent "
         "ResourceSparseApplyRMSProp ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul "
         "ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate ScatterSub "
@@ -1056,7 +1082,7 @@ OPS: dict[str, str] = {
         "SparseApplyRMSProp SparseDenseCwiseAdd SparseDenseCwiseDiv SparseReduceMax "
         "SparseReduceMaxSparse SparseReduceSum SparseReduceSumSparse SparseSegmentMeanGrad "
         "SparseSegmentMeanGradV2 SparseSegmentSqrtNGrad SparseSegmentSqrtNGradV2 "
-        "SparseSegmentSumGrad SparseSegmentSumGradV2 ThreadUnsafeUnigramCandidateSampler"
+        "SparseSegmentSumGrad SparseSegmentSumGradV2 Spence ThreadUnsafeUnigramCandidateSampler"
     ),
     "tfnb.ops.array_extras": "Fingerprint InplaceAdd InplaceSub InplaceUpdate UnravelIndex",
     "tfnb.ops.audio_ops": "AudioSpectrogram DecodeWav EncodeWav Mfcc",
