@@ -13,9 +13,9 @@ from tfnb.core.shape_inference import unchanged_shape
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.ops import array_ops, bessel_functions, cwise_unary_ops, integral_functions
 from tfnb.ops.cast_ops import cast
-from tfnb.ops.gather_ops import where, where_v2
 from tfnb.ops.math_ops import div, equal
 from tfnb.ops.special_math_ops import precise
+from tfnb.ops.where_ops import where, where_v2
 
 if TYPE_CHECKING:
     from collections.abc import Callable

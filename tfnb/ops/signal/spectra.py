@@ -13,10 +13,10 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops, cwise_unary_ops, fft_ops, math_ops, pad_ops, reduction_ops
 from tfnb.ops.cast_ops import cast
-from tfnb.ops.gather_ops import where
 from tfnb.ops.signal.cosine import dct
 from tfnb.ops.signal.frames import frame, overlap_and_add, scalar
 from tfnb.ops.signal.windows import hann_window, vorbis_window
+from tfnb.ops.where_ops import where
 
 if TYPE_CHECKING:
     from collections.abc import Callable
