@@ -12,6 +12,7 @@ import tfnb as tf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -21,6 +22,8 @@ def flags(monkeypatch: pytest.MonkeyPatch) -> Iterator[tf.flags.FlagValues]:
     values = tf.flags.FlagValues()
     monkeypatch.setitem(tf.flags.FLAGS.__dict__, "_flags", values._flags)
     monkeypatch.setitem(tf.flags.FLAGS.__dict__, "_is_parsed", False)
+    for name in ("_by_module", "_key_flags"):
+        monkeypatch.setitem(tf.flags.FLAGS.__dict__, name, {})
     return tf.flags.FLAGS
 
 
@@ -108,7 +111,7 @@ def test_flags_can_be_set_and_listed(flags: tf.flags.FlagValues) -> None:
     """As attributes or items."""
     tf.flags.DEFINE_integer("number", 3, "")
     flags.number = 5
-    assert flags["number"] == 5
+    assert flags["number"].value == 5
     assert "number" in flags
     assert list(flags) == ["number"]
     with pytest.raises(AttributeError, match="Unknown command line flag 'other'"):
@@ -217,3 +220,115 @@ def test_flags_as_words_of_a_command_line() -> None:
     assert list(tf.flags.flag_dict_to_args(given)) == [
         "--on", "--nooff", "--bare", "--list=1,2", "--x=y",
     ]  # fmt: skip
+
+
+def test_numbers_have_bounds(flags: tf.flags.FlagValues) -> None:
+    """The message says which."""
+    tf.flags.DEFINE_integer("n", 1, "", lower_bound=0)
+    tf.flags.DEFINE_float("x", 0.5, "", lower_bound=0.0, upper_bound=1.0)
+    for word, text in (
+        ("--n=-1", "-1 is not a non-negative integer"),
+        ("--x=2", "2.0 is not a number in the range"),
+    ):
+        with pytest.raises(tf.flags.IllegalFlagValueError, match=text):
+            flags(["p", word])
+    with pytest.raises(
+        tf.flags.IllegalFlagValueError, match="flag --k=5: 5 is not an integer <= 4"
+    ):
+        tf.flags.DEFINE_integer("k", 5, "", upper_bound=4)
+
+
+def test_defining_gives_a_holder(flags: tf.flags.FlagValues) -> None:
+    """Whose value is the flag's, and that is no value itself."""
+    holder = tf.flags.DEFINE_integer("n", 3, "", short_name="s")
+    assert (holder.name, holder.value, holder.default, holder.present) == ("n", 3, 3, False)
+    flags(["p", "-s", "4"])
+    assert (holder.value, holder.present, holder.serialize()) == (4, True, "--n=4")
+    with pytest.raises(TypeError, match=r"did you mean to use 'n\.value'"):
+        bool(holder)
+    tf.flags.set_default(holder, 7)
+    flags.unparse_flags()
+    flags(["p"])
+    assert holder.value == 7
+    tf.flags.override_value(holder, 9)
+    assert flags.n == 9
+    needed = tf.flags.DEFINE_string("needed", None, "", required=True)
+    with pytest.raises(tf.flags.IllegalFlagValueError, match="--needed must have a value"):
+        flags(["p"])
+    assert flags(["p", "--needed=x"]) == ["p"]
+    assert needed.value == "x"
+
+
+def test_flags_are_made_of_parsers_and_serializers(flags: tf.flags.FlagValues) -> None:
+    """Those of a program's own, too."""
+
+    class Pair(tf.flags.ArgumentParser):
+        def parse(self, argument: str) -> tuple[str, ...]:
+            return tuple(argument.split("x"))
+
+    tf.flags.DEFINE(Pair(), "size", "2x3", "Rows x columns.")
+    assert flags.size == ("2", "3")
+    assert tf.flags.ListParser().parse('a,"b,c"') == ["a", "b,c"]
+    assert tf.flags.CsvListSerializer(",").serialize(["a", "b,c"]) == 'a,"b,c"'
+    assert tf.flags.WhitespaceSeparatedListParser(comma_compat=True).parse("a,b c") == [
+        "a",
+        "b",
+        "c",
+    ]
+    assert tf.flags.IntegerParser().parse("0x1f") == 31
+    with pytest.raises(ValueError, match="Non-boolean argument"):
+        tf.flags.BooleanParser().parse("yes")
+    assert tf.flags.EnumParser(["Ab"], case_sensitive=False).parse("aB") == "Ab"
+    flag = tf.flags.BooleanFlag("b", True, "A switch.")
+    tf.flags.DEFINE_flag(flag, flags)
+    assert flags["b"] is flag
+    assert (flag.flag_type(), flag.serialize()) == ("bool", "--b")
+
+
+def test_all_flags_as_text(
+    flags: tf.flags.FlagValues, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Written to a file, and read from one."""
+    tf.flags.DEFINE_integer("n", 3, "A number.")
+    tf.flags.DEFINE_list("words", "a,b", "Words.")
+    tf.flags.DEFINE_bool("on", False, "A switch.")
+    text = "--n=3\n--words=a,b\n--noon\n"
+    assert flags.flags_into_string() == text
+    path = tmp_path / "flags"
+    flags.append_flags_into_file(str(path))
+    assert path.read_text() == text
+    path.write_text("# comment\n--n=5\n--on\n")
+    assert flags(["p", f"--flagfile={path}", "x"]) == ["p", "x"]
+    assert (flags.n, flags.on) == (5, True)
+    with pytest.raises(tf.flags.CantOpenFlagFileError, match="Unable to open flagfile"):
+        flags(["p", f"--flagfile={tmp_path / 'none'}"])
+    assert flags.get_flag_value("n", 0) == 5
+    assert flags.get_flag_value("other", 7) == 7
+
+
+def test_help_names_the_flags_of_a_module(
+    flags: tf.flags.FlagValues, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With their defaults; tf.app.run prints those of the script."""
+    tf.flags.DEFINE_integer("n", 3, "A number.", lower_bound=1)
+    tf.flags.DEFINE_bool("on", False, "A switch.", module_name="__main__")
+    module = sys.modules[__name__]
+    assert flags.find_module_defining_flag("n") == __name__
+    assert [flag.name for flag in flags.get_key_flags_for_module(module)] == ["n"]
+    assert "--n: A number.\n    (default: '3')\n    (a positive integer)" in flags.module_help(
+        module
+    )
+    assert "--[no]on: A switch." in flags.get_help()
+    with pytest.raises(SystemExit) as ended:
+        tf.app.run(lambda argv: None, ["p", "--helpfull"])
+    assert ended.value.code == 1
+    assert "--n: A number." in capsys.readouterr().out
+    assert "<name>n</name>" in (flags.write_help_in_xml_format() or capsys.readouterr().out)
+    assert tf.flags.text_wrap("one two three", 9, "  ") == "  one two\n  three"
+    assert tf.flags.doc_to_help("One\n  two.\n\n  Three.") == "One two.\nThree."
+
+
+def test_a_flag_may_not_hide_a_method(flags: tf.flags.FlagValues) -> None:
+    """Unless it says so."""
+    with pytest.raises(tf.flags.FlagNameConflictsWithMethodError, match="conflicts with a method"):
+        tf.flags.DEFINE_string("get_help", "", "")

@@ -52,6 +52,7 @@ ROWS = [
     "tf.image.psnr(a, b, 1.0)",
     "tf.image.psnr(bytes8, bytes8[:, ::-1], 255)",
     "tf.image.ssim(a, b, 1.0)",
+    "tf.image.ssim(a, b, 1.0, return_index_map=True)",
     "tf.image.ssim(a, b, 1.0, filter_size=5, filter_sigma=0.9, k1=0.02, k2=0.05)",
     "tf.image.ssim_multiscale(a, b, 1.0, power_factors=(0.4, 0.6), filter_size=4)",
     "tf.image.sobel_edges(a)",

@@ -5,10 +5,21 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tfnb.client import flags
+from tfnb.client.flag import Error
+from tfnb.client.flag_values import FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+
+_HELP = ("help", "h", "?", "helpshort", "helpfull")
+
+
+def _help_text(program: str, is_full: bool) -> str:
+    """What the script says of itself, and its flags; with ``is_full`` those of all modules."""
+    about = sys.modules["__main__"].__doc__ or f"\nUSAGE: {program} [flags]\n"
+    help_of_flags = FLAGS.get_help() if is_full else FLAGS.main_module_help()
+    return f"{about.replace('%s', program)}\nflags:\n{help_of_flags}"
 
 
 def run(
@@ -18,13 +29,20 @@ def run(
 
     Args:
         main: The function; ``main`` of the running script where none is given.
-        argv: The command line; ``sys.argv`` where none is given.
+        argv: The command line; ``sys.argv`` where none is given. With ``--help`` the flags of the
+            script are printed instead, with ``--helpfull`` all; the exit code is 1 then.
     """
     if main is None:
         main = sys.modules["__main__"].main
+    words = list(sys.argv if argv is None else argv)
+    for word in words[1 : words.index("--") if "--" in words else None]:
+        asked = word.lstrip("-") if word.startswith("-") else ""
+        if asked in _HELP and asked not in FLAGS:
+            print(_help_text(words[0], asked == "helpfull"))
+            sys.exit(1)
     try:
-        rest = flags.FLAGS(sys.argv if argv is None else argv)
-    except flags.Error as error:
+        rest = FLAGS(words)
+    except Error as error:
         print(f"FATAL Flags parsing error: {error}", file=sys.stderr)
         sys.exit(1)
     sys.exit(main(rest))

@@ -5,365 +5,469 @@
     FLAGS.batch_size
 
 Flags are read from ``sys.argv`` when a value is first asked for, or when ``tf.app.run`` starts.
-Words that are no known flag are left for ``main``. It differs from absl in two ways, both for
-notebooks: the kernel's own arguments do not disturb, and a cell that defines a flag may be run
-again.
+Words that are no known flag are left for ``main``. It differs from absl in these, for notebooks:
+the kernel's own arguments do not disturb, and a cell that defines a flag may be run again.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
-from dataclasses import dataclass, field
+import textwrap
 from typing import TYPE_CHECKING, Any
+
+from tfnb.client.flag import (
+    BooleanFlag,
+    EnumClassFlag,
+    EnumFlag,
+    Error,
+    Flag,
+    IllegalFlagValueError,
+    MultiEnumClassFlag,
+    MultiFlag,
+    Validator,
+)
+from tfnb.client.flag_parsers import (
+    ArgumentParser,
+    ArgumentSerializer,
+    CsvListSerializer,
+    EnumParser,
+    FloatParser,
+    IntegerParser,
+    ListParser,
+    ListSerializer,
+    WhitespaceSeparatedListParser,
+)
+from tfnb.client.flag_values import FLAGS, FlagHolder, FlagValues, calling_module
 
 if TYPE_CHECKING:
     import enum
     from collections.abc import Callable, Iterable, Iterator
 
-
-class Error(Exception):
-    """Something is wrong with a flag."""
-
-
-class IllegalFlagValueError(Error):
-    """A value does not fit its flag."""
-
-
-class UnrecognizedFlagError(Error, AttributeError):
-    """No flag has this name."""
-
-
-class ValidationError(Error):
-    """A validator refuses a value, with words of its own."""
+EXPORTS = {
+    "flags": [
+        "DEFINE", "DEFINE_alias", "DEFINE_bool", "DEFINE_boolean", "DEFINE_enum",
+        "DEFINE_enum_class", "DEFINE_flag", "DEFINE_float", "DEFINE_integer", "DEFINE_list",
+        "DEFINE_multi", "DEFINE_multi_enum", "DEFINE_multi_enum_class", "DEFINE_multi_float",
+        "DEFINE_multi_integer", "DEFINE_multi_string", "DEFINE_spaceseplist", "DEFINE_string",
+        "adopt_module_key_flags", "declare_key_flag", "doc_to_help", "flag_dict_to_args",
+        "get_help_width", "mark_bool_flags_as_mutual_exclusive", "mark_flag_as_required",
+        "mark_flags_as_mutual_exclusive", "mark_flags_as_required", "multi_flags_validator",
+        "override_value", "register_multi_flags_validator", "register_validator", "set_default",
+        "text_wrap", "validator",
+    ]
+}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Validator:
-    """Something that must hold for the values of flags.
+# --------------------------------------------------------------------------------------- defining
 
-    Attributes:
-        names: The flags.
-        holds: Takes their values by name; False or a ValidationError refuses.
-        message: What to say then.
+
+def DEFINE_flag(
+    flag: Flag,
+    flag_values: FlagValues = FLAGS,
+    module_name: str | None = None,
+    required: bool = False,
+) -> FlagHolder:
+    """Take a flag that was made.
+
+    Args:
+        flag: The flag.
+        flag_values: Where to put it.
+        module_name: The module that defines it; the one that calls if None.
+        required: Whether it must have a value.
+
+    Raises:
+        ValueError: A required flag has a default.
     """
-
-    names: tuple[str, ...]
-    holds: Callable[[dict[str, Any]], bool]
-    message: str
-
-
-@dataclass(slots=True)
-class _Flag:
-    """One flag.
-
-    Attributes:
-        parse: Gives the value that a text means; ValueError where it means none.
-        is_boolean: Whether the flag may stand without a value.
-        is_multiple: Whether it may be given several times; its value is then a list.
-    """
-
-    name: str
-    value: Any
-    help: str
-    parse: Callable[[str], Any]
-    is_boolean: bool = False
-    is_multiple: bool = False
-    is_required: bool = False
-    is_given: bool = False
-    # Kept here, so that a cell that defines its flags anew begins without validators.
-    validators: list[_Validator] = field(default_factory=list)
-
-    def set(self, text: str) -> None:
-        """Take a value from the command line."""
-        try:
-            parsed = self.parse(text)
-        except ValueError as error:
-            raise IllegalFlagValueError(f"flag --{self.name}={text}: {error}") from None
-        if not self.is_multiple:
-            self.value = parsed
-        elif self.is_given:
-            self.value = [*self.value, parsed]
-        else:
-            self.value = [parsed]
-        self.is_given = True
+    if required and flag.default is not None:
+        raise ValueError(f"Required flag --{flag.name} cannot have a non-None default")
+    flag_values._define(flag, module_name)
+    flag.is_required = required
+    return FlagHolder(flag_values, flag, ensure_non_none_value=required)
 
 
-class FlagValues:
-    """All flags, their values as attributes."""
-
-    def __init__(self) -> None:
-        self.__dict__["_flags"] = {}
-        self.__dict__["_is_parsed"] = False
-
-    def __call__(self, argv: Iterable[str]) -> list[str]:
-        """Read a command line; gives its first word and those that are no flags.
-
-        Raises:
-            IllegalFlagValueError: A value does not fit its flag, or a required flag is missing.
-        """
-        program, *words = argv
-        rest = [program]
-        words = words[::-1]
-        while words:
-            word = words.pop()
-            if word == "--":
-                rest += words[::-1]
-                break
-            if not self._take(word, words):
-                rest.append(word)
-        self.__dict__["_is_parsed"] = True
-        missing = [f.name for f in self._flags.values() if f.is_required and f.value is None]
-        if missing:
-            raise IllegalFlagValueError(f"Flag --{missing[0]} must have a value other than None.")
-        self._validate(self._flags.values())
-        return rest
-
-    def _validate(self, flags: Iterable[_Flag]) -> None:
-        """Ask the validators of some flags, each once.
-
-        Raises:
-            IllegalFlagValueError: One refuses.
-        """
-        for validator in dict.fromkeys(v for flag in flags for v in flag.validators):
-            values = {name: self._find(name).value for name in validator.names}
-            message = validator.message
-            try:
-                if validator.holds(values):
-                    continue
-            except ValidationError as error:
-                message = str(error)
-            if len(values) == 1:
-                ((name, value),) = values.items()
-                raise IllegalFlagValueError(f"flag --{name}={value}: {message}")
-            shown = ", ".join(f"{name}={value}" for name, value in values.items())
-            raise IllegalFlagValueError(f"flags {shown}: {message}")
-
-    def _take(self, word: str, following: list[str]) -> bool:
-        """Use one word as a flag, with the next as its value if need be; False if it is none."""
-        if not word.startswith("-") or word.lstrip("-") == "":
-            return False
-        name, equals, text = word.lstrip("-").partition("=")
-        flag = self._flags.get(name)
-        if flag is None and name.startswith("no") and not equals:
-            flag = self._flags.get(name[2:])
-            if flag is not None and flag.is_boolean:
-                flag.set("false")
-                return True
-            return False
-        if flag is None:
-            return False
-        if flag.is_boolean and not equals:
-            text = "true"
-        elif not equals:
-            if not following:
-                raise IllegalFlagValueError(f"Missing value for flag --{name}")
-            text = following.pop()
-        flag.set(text)
-        return True
-
-    def is_parsed(self) -> bool:
-        """Whether a command line was read."""
-        return bool(self._is_parsed)
-
-    def mark_as_parsed(self) -> None:
-        """Keep the defaults, whatever the command line says."""
-        self.__dict__["_is_parsed"] = True
-
-    def flag_values_dict(self) -> dict[str, Any]:
-        """Name -> value of every flag."""
-        self._parse_if_needed()
-        return {name: flag.value for name, flag in self._flags.items()}
-
-    def _parse_if_needed(self) -> None:
-        if not self._is_parsed:
-            self(sys.argv)
-
-    def _define(self, flag: _Flag) -> None:
-        self._flags[flag.name] = flag
-        # The command line may have been read by an earlier cell.
-        if self._is_parsed:
-            self(sys.argv)
-
-    def _find(self, name: str) -> _Flag:
-        found: _Flag | None = self._flags.get(name)
-        if found is None:
-            raise UnrecognizedFlagError(f"Unknown command line flag '{name}'")
-        return found
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        flag = self._find(name)
-        self._parse_if_needed()
-        return flag.value
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._parse_if_needed()
-        flag = self._find(name)
-        before, flag.value = flag.value, value
-        try:
-            self._validate([flag])
-        except IllegalFlagValueError:
-            flag.value = before
-            raise
-
-    def __delattr__(self, name: str) -> None:
-        self._find(name)
-        del self._flags[name]
-
-    __getitem__ = __getattr__
-    __setitem__ = __setattr__
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._flags
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._flags)
-
-    def __len__(self) -> int:
-        return len(self._flags)
-
-    def __dir__(self) -> list[str]:
-        return sorted([*object.__dir__(self), *self._flags])
+def DEFINE(
+    parser: ArgumentParser,
+    name: str,
+    default: Any,
+    help: str | None,
+    flag_values: FlagValues = FLAGS,
+    serializer: ArgumentSerializer | None = None,
+    module_name: str | None = None,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder:
+    """Define a flag whose value a parser gives; more arguments as in ``tf.flags.Flag``."""
+    flag = Flag(parser, serializer, name, default, help, **args)
+    return DEFINE_flag(flag, flag_values, module_name, required)
 
 
-FLAGS = FlagValues()
+def DEFINE_multi(
+    parser: ArgumentParser,
+    serializer: ArgumentSerializer | None,
+    name: str,
+    default: Any,
+    help: str | None,
+    flag_values: FlagValues = FLAGS,
+    module_name: str | None = None,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder:
+    """Define a flag that may be given several times."""
+    flag = MultiFlag(parser, serializer, name, default, help, **args)
+    return DEFINE_flag(flag, flag_values, module_name, required)
 
 
-def _boolean(text: str) -> bool:
-    lowered = text.lower()
-    if lowered in ("true", "t", "1", "yes", "y"):
-        return True
-    if lowered in ("false", "f", "0", "no", "n"):
-        return False
-    raise ValueError("Non-boolean argument to boolean flag")
-
-
-def _integer(text: str) -> int:
-    return int(text, 0)
-
-
-def _list(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",")] if text else []
-
-
-def DEFINE_string(name: str, default: Any, help: str = "", **_: Any) -> None:
+def DEFINE_string(
+    name: str,
+    default: Any,
+    help: str | None,
+    flag_values: FlagValues = FLAGS,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder:
     """Define a flag whose value is any text."""
-    FLAGS._define(_Flag(name, default, help, str))
+    return DEFINE(
+        ArgumentParser(),
+        name,
+        default,
+        help,
+        flag_values,
+        ArgumentSerializer(),
+        required=required,
+        **args,
+    )
 
 
-def DEFINE_integer(name: str, default: Any, help: str = "", **_: Any) -> None:
-    """Define a flag whose value is a whole number."""
-    FLAGS._define(_Flag(name, None if default is None else int(default), help, _integer))
+def DEFINE_integer(
+    name: str,
+    default: Any,
+    help: str | None,
+    lower_bound: Any = None,
+    upper_bound: Any = None,
+    flag_values: FlagValues = FLAGS,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder:
+    """Define a flag whose value is a whole number, perhaps within bounds."""
+    parser = IntegerParser(lower_bound, upper_bound)
+    return DEFINE(
+        parser, name, default, help, flag_values, ArgumentSerializer(), required=required, **args
+    )
 
 
-def DEFINE_float(name: str, default: Any, help: str = "", **_: Any) -> None:
-    """Define a flag whose value is a number."""
-    FLAGS._define(_Flag(name, None if default is None else float(default), help, float))
+def DEFINE_float(
+    name: str,
+    default: Any,
+    help: str | None,
+    lower_bound: Any = None,
+    upper_bound: Any = None,
+    flag_values: FlagValues = FLAGS,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder:
+    """Define a flag whose value is a number, perhaps within bounds."""
+    parser = FloatParser(lower_bound, upper_bound)
+    return DEFINE(
+        parser, name, default, help, flag_values, ArgumentSerializer(), required=required, **args
+    )
 
 
-def DEFINE_boolean(name: str, default: Any, help: str = "", **_: Any) -> None:
+def DEFINE_boolean(
+    name: str,
+    default: Any,
+    help: str | None,
+    flag_values: FlagValues = FLAGS,
+    module_name: str | None = None,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder:
     """Define a flag that is on or off: ``--name``, ``--noname``, ``--name=true``."""
-    if isinstance(default, str):
-        default = _boolean(default)
-    default = None if default is None else bool(default)
-    FLAGS._define(_Flag(name, default, help, _boolean, is_boolean=True))
+    flag = BooleanFlag(name, default, help, **args)
+    return DEFINE_flag(flag, flag_values, module_name, required)
 
 
 DEFINE_bool = DEFINE_boolean
 
 
 def DEFINE_enum(
-    name: str, default: Any, enum_values: Iterable[str], help: str = "", **_: Any
-) -> None:
-    """Define a flag whose value is one of a few."""
-    FLAGS._define(_Flag(name, default, help, _one_of(list(enum_values))))
-
-
-def _one_of(allowed: list[str]) -> Callable[[str], str]:
-    """What reads one of a few words."""
-
-    def parse(text: str) -> str:
-        if text not in allowed:
-            raise ValueError(f"value should be one of <{'|'.join(allowed)}>")
-        return text
-
-    return parse
-
-
-def DEFINE_multi_enum(
-    name: str, default: Any, enum_values: Iterable[str], help: str = "", **_: Any
-) -> None:
-    """Define a flag whose value is one of a few, and that may be given several times."""
-    parse = _one_of(list(enum_values))
-    FLAGS._define(_Flag(name, _as_list(default), help, parse, is_multiple=True))
+    name: str,
+    default: Any,
+    enum_values: Iterable[str],
+    help: str | None,
+    flag_values: FlagValues = FLAGS,
+    module_name: str | None = None,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder:
+    """Define a flag whose value is one of a few words."""
+    flag = EnumFlag(name, default, help, enum_values, **args)
+    return DEFINE_flag(flag, flag_values, module_name, required)
 
 
 def DEFINE_enum_class(
-    name: str, default: Any, enum_class: type[enum.Enum], help: str = "", **_: Any
-) -> None:
-    """Define a flag whose value is a member of an enumeration, given by its name in any case."""
-    members = {member.name.lower(): member for member in enum_class}
-    parse_name = _one_of(list(members))
-
-    def parse(text: str) -> enum.Enum:
-        return members[parse_name(text.lower())]
-
-    if isinstance(default, str):
-        default = parse(default)
-    FLAGS._define(_Flag(name, default, help, parse))
-
-
-def DEFINE_alias(name: str, original_name: str, **_: Any) -> None:
-    """Give a flag another name."""
-    FLAGS._flags[name] = FLAGS._find(original_name)
+    name: str,
+    default: Any,
+    enum_class: type[enum.Enum],
+    help: str | None,
+    flag_values: FlagValues = FLAGS,
+    module_name: str | None = None,
+    case_sensitive: bool = False,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder:
+    """Define a flag whose value is a member of an enumeration, given by its name."""
+    flag = EnumClassFlag(name, default, help, enum_class, case_sensitive=case_sensitive, **args)
+    return DEFINE_flag(flag, flag_values, module_name, required)
 
 
-def DEFINE_list(name: str, default: Any, help: str = "", **_: Any) -> None:
+def DEFINE_list(
+    name: str,
+    default: Any,
+    help: str | None,
+    flag_values: FlagValues = FLAGS,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder:
     """Define a flag whose value is texts separated by commas."""
-    FLAGS._define(_Flag(name, _list(default) if isinstance(default, str) else default, help, _list))
+    return DEFINE(
+        ListParser(),
+        name,
+        default,
+        help,
+        flag_values,
+        CsvListSerializer(","),
+        required=required,
+        **args,
+    )
 
 
-def DEFINE_spaceseplist(name: str, default: Any, help: str = "", **_: Any) -> None:
-    """Define a flag whose value is texts separated by blanks."""
-    default = default.split() if isinstance(default, str) else default
-    FLAGS._define(_Flag(name, default, help, str.split))
+def DEFINE_spaceseplist(
+    name: str,
+    default: Any,
+    help: str | None,
+    comma_compat: bool = False,
+    flag_values: FlagValues = FLAGS,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder:
+    """Define a flag whose value is texts separated by blanks, or commas, too."""
+    parser = WhitespaceSeparatedListParser(comma_compat)
+    return DEFINE(
+        parser, name, default, help, flag_values, ListSerializer(" "), required=required, **args
+    )
 
 
-def DEFINE_multi_string(name: str, default: Any, help: str = "", **_: Any) -> None:
+def DEFINE_multi_string(
+    name: str,
+    default: Any,
+    help: str | None,
+    flag_values: FlagValues = FLAGS,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder:
     """Define a flag that may be given several times."""
-    FLAGS._define(_Flag(name, _as_list(default), help, str, is_multiple=True))
+    return DEFINE_multi(
+        ArgumentParser(),
+        ArgumentSerializer(),
+        name,
+        default,
+        help,
+        flag_values,
+        required=required,
+        **args,
+    )
 
 
-def DEFINE_multi_integer(name: str, default: Any, help: str = "", **_: Any) -> None:
+def DEFINE_multi_integer(
+    name: str,
+    default: Any,
+    help: str | None,
+    lower_bound: Any = None,
+    upper_bound: Any = None,
+    flag_values: FlagValues = FLAGS,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder:
     """Define a flag of whole numbers that may be given several times."""
-    FLAGS._define(_Flag(name, _as_list(default), help, _integer, is_multiple=True))
+    parser = IntegerParser(lower_bound, upper_bound)
+    return DEFINE_multi(
+        parser, ArgumentSerializer(), name, default, help, flag_values, required=required, **args
+    )
 
 
-def DEFINE_multi_float(name: str, default: Any, help: str = "", **_: Any) -> None:
+def DEFINE_multi_float(
+    name: str,
+    default: Any,
+    help: str | None,
+    lower_bound: Any = None,
+    upper_bound: Any = None,
+    flag_values: FlagValues = FLAGS,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder:
     """Define a flag of numbers that may be given several times."""
-    FLAGS._define(_Flag(name, _as_list(default), help, float, is_multiple=True))
+    parser = FloatParser(lower_bound, upper_bound)
+    return DEFINE_multi(
+        parser, ArgumentSerializer(), name, default, help, flag_values, required=required, **args
+    )
 
 
-def _as_list(default: Any) -> list[Any] | None:
-    if default is None:
-        return None
-    return list(default) if isinstance(default, list | tuple) else [default]
+def DEFINE_multi_enum(
+    name: str,
+    default: Any,
+    enum_values: Iterable[str],
+    help: str | None,
+    flag_values: FlagValues = FLAGS,
+    case_sensitive: bool = True,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder:
+    """Define a flag of words out of a few that may be given several times."""
+    parser = EnumParser(enum_values, case_sensitive)
+    return DEFINE_multi(
+        parser, ArgumentSerializer(), name, default, help, flag_values, required=required, **args
+    )
 
 
-def mark_flag_as_required(flag_name: str, flag_values: FlagValues = FLAGS) -> None:
+def DEFINE_multi_enum_class(
+    name: str,
+    default: Any,
+    enum_class: type[enum.Enum],
+    help: str | None,
+    flag_values: FlagValues = FLAGS,
+    module_name: str | None = None,
+    case_sensitive: bool = False,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder:
+    """Define a flag of members of an enumeration that may be given several times."""
+    flag = MultiEnumClassFlag(
+        name, default, help or "", enum_class, case_sensitive=case_sensitive, **args
+    )
+    return DEFINE_flag(flag, flag_values, module_name, required)
+
+
+def DEFINE_alias(
+    name: str,
+    original_name: str,
+    flag_values: FlagValues = FLAGS,
+    module_name: str | None = None,
+) -> FlagHolder:
+    """Give a flag another name."""
+    flag = flag_values[original_name]
+    flag_values[name] = flag
+    return FlagHolder(flag_values, flag)
+
+
+def set_default(flag_holder: FlagHolder, value: Any) -> None:
+    """Give a flag another default."""
+    flag_holder._flag_values.set_default(flag_holder.name, value)
+
+
+def override_value(flag_holder: FlagHolder, value: Any) -> None:
+    """Give a flag a value, whatever the command line says.
+
+    Raises:
+        IllegalFlagValueError: The value does not fit.
+    """
+    flag = flag_holder._flag_values[flag_holder.name]
+    parsed = flag._parse(value)
+    if parsed != value:
+        raise IllegalFlagValueError(
+            f"flag {flag.name}: parsed value {parsed!r} not equal to {value!r}"
+        )
+    setattr(flag_holder._flag_values, flag_holder.name, value)
+
+
+def _name_of(flag: Any) -> str:
+    """The name of a flag that is given by name or as what defining it gave."""
+    return flag.name if isinstance(flag, FlagHolder) else flag
+
+
+# ---------------------------------------------------------------------------------------- modules
+
+
+def declare_key_flag(flag_name: Any, flag_values: FlagValues = FLAGS) -> None:
+    """Say that a flag of another module matters to the module that calls."""
+    flag = flag_values[_name_of(flag_name)]
+    flag_values.register_key_flag_for_module(calling_module(), flag)
+
+
+def adopt_module_key_flags(module: Any, flag_values: FlagValues = FLAGS) -> None:
+    """Say that the flags that matter to a module matter to the module that calls, too.
+
+    Raises:
+        Error: ``module`` is no module.
+    """
+    if not hasattr(module, "__name__") or isinstance(module, str):
+        raise Error(f"Expected a module object, not {module!r}.")
+    for flag in flag_values.get_key_flags_for_module(module):
+        flag_values.register_key_flag_for_module(calling_module(), flag)
+
+
+# --------------------------------------------------------------------------------------- help texts
+
+
+def get_help_width() -> int:
+    """The number of columns that help is laid out for."""
+    if not sys.stdout.isatty():
+        return 80
+    return max(40, shutil.get_terminal_size().columns)
+
+
+def text_wrap(
+    text: str, length: int | None = None, indent: str = "", firstline_indent: str | None = None
+) -> str:
+    """Text in lines; its own line breaks stay.
+
+    Args:
+        text: The text.
+        length: Columns; :func:`get_help_width` if None.
+        indent: What each line begins with.
+        firstline_indent: What the first line begins with; ``indent`` if None.
+
+    Raises:
+        ValueError: There is no room beside the indent.
+    """
+    length = get_help_width() if length is None else length
+    first = indent if firstline_indent is None else firstline_indent
+    if len(indent) >= length:
+        raise ValueError("Length of indent exceeds length")
+    if len(first) >= length:
+        raise ValueError("Length of first line indent exceeds length")
+    lines: list[str] = []
+    for paragraph in (line.strip() for line in text.expandtabs(4).splitlines()):
+        start = first if not lines else indent
+        wrapped = textwrap.wrap(paragraph, length, initial_indent=start, subsequent_indent=indent)
+        lines += wrapped or [""]
+    return "\n".join(lines)
+
+
+def doc_to_help(doc: str) -> str:
+    """A docstring as help: without common blanks, each paragraph in one line."""
+    return "\n".join(
+        " ".join(line.strip() for line in paragraph.splitlines() if line.strip())
+        for paragraph in textwrap.dedent(doc.strip()).split("\n\n")
+    )
+
+
+# -------------------------------------------------------------------------------------- validators
+
+
+def mark_flag_as_required(flag_name: Any, flag_values: FlagValues = FLAGS) -> None:
     """Refuse a command line on which a flag without default is missing."""
-    flag_values._find(flag_name).is_required = True
+    flag_values[_name_of(flag_name)].is_required = True
 
 
-def mark_flags_as_required(flag_names: Iterable[str], flag_values: FlagValues = FLAGS) -> None:
+def mark_flags_as_required(flag_names: Iterable[Any], flag_values: FlagValues = FLAGS) -> None:
     """Do so for several flags."""
     for name in flag_names:
         mark_flag_as_required(name, flag_values)
 
 
 def register_validator(
-    flag_name: str,
+    flag_name: Any,
     checker: Callable[[Any], bool],
     message: str = "Flag validation failed",
     flag_values: FlagValues = FLAGS,
@@ -380,13 +484,14 @@ def register_validator(
     Raises:
         UnrecognizedFlagError: There is no such flag.
     """
+    name = _name_of(flag_name)
     register_multi_flags_validator(
-        [flag_name], lambda values: checker(values[flag_name]), message, flag_values
+        [name], lambda values: checker(values[name]), message, flag_values
     )
 
 
 def register_multi_flags_validator(
-    flag_names: Iterable[str],
+    flag_names: Iterable[Any],
     multi_flags_checker: Callable[[dict[str, Any]], bool],
     message: str = "Flags validation failed",
     flag_values: FlagValues = FLAGS,
@@ -402,13 +507,13 @@ def register_multi_flags_validator(
     Raises:
         UnrecognizedFlagError: There is no such flag.
     """
-    validator = _Validator(tuple(flag_names), multi_flags_checker, message)
-    for flag in [flag_values._find(name) for name in validator.names]:
+    validator = Validator(tuple(map(_name_of, flag_names)), multi_flags_checker, message)
+    for flag in [flag_values[name] for name in validator.names]:
         flag.validators.append(validator)
 
 
 def validator(
-    flag_name: str, message: str = "Flag validation failed", flag_values: FlagValues = FLAGS
+    flag_name: Any, message: str = "Flag validation failed", flag_values: FlagValues = FLAGS
 ) -> Callable[[Callable[[Any], bool]], Callable[[Any], bool]]:
     """``register_validator`` as a decorator."""
 
@@ -420,7 +525,7 @@ def validator(
 
 
 def multi_flags_validator(
-    flag_names: Iterable[str],
+    flag_names: Iterable[Any],
     message: str = "Flag validation failed",
     flag_values: FlagValues = FLAGS,
 ) -> Callable[[Callable[[dict[str, Any]], bool]], Callable[[dict[str, Any]], bool]]:
@@ -434,18 +539,20 @@ def multi_flags_validator(
 
 
 def mark_flags_as_mutual_exclusive(
-    flag_names: Iterable[str], required: bool = False, flag_values: FlagValues = FLAGS
+    flag_names: Iterable[Any], required: bool = False, flag_values: FlagValues = FLAGS
 ) -> None:
     """Refuse values for more than one of some flags; or for none, where one is required."""
     condition = "have a value other than None"
-    _exclude(list(flag_names), required, flag_values, lambda v: v is not None, condition)
+    _exclude(
+        list(map(_name_of, flag_names)), required, flag_values, lambda v: v is not None, condition
+    )
 
 
 def mark_bool_flags_as_mutual_exclusive(
-    flag_names: Iterable[str], required: bool = False, flag_values: FlagValues = FLAGS
+    flag_names: Iterable[Any], required: bool = False, flag_values: FlagValues = FLAGS
 ) -> None:
     """Refuse more than one of some switches that is on; or none, where one is required."""
-    _exclude(list(flag_names), required, flag_values, bool, "be True")
+    _exclude(list(map(_name_of, flag_names)), required, flag_values, bool, "be True")
 
 
 def _exclude(
@@ -464,17 +571,28 @@ def _exclude(
     register_multi_flags_validator(names, holds, message, flag_values)
 
 
-def flag_dict_to_args(flag_map: dict[str, Any]) -> Iterator[str]:
+def flag_dict_to_args(
+    flag_map: dict[str, Any], multi_flags: Iterable[str] | None = None
+) -> Iterator[str]:
     """The words of a command line that give flags their values.
+
+    Args:
+        flag_map: Name -> value.
+        multi_flags: The flags that are given once for each member of a list.
 
     >>> list(flag_dict_to_args({"on": True, "off": False, "list": [1, 2], "x": 3}))
     ['--on', '--nooff', '--list=1,2', '--x=3']
     """
+    many = set(multi_flags or ())
     for name, value in flag_map.items():
         if value is None or value is True:
             yield f"--{name}"
         elif value is False:
             yield f"--no{name}"
+        elif isinstance(value, bytes | str):
+            yield f"--{name}={value!s}"
+        elif isinstance(value, list | tuple) and name in many:
+            yield from (f"--{name}={one}" for one in value)
         elif isinstance(value, list | tuple):
             yield f"--{name}={','.join(map(str, value))}"
         else:

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 EXPORTS = {
-    "gfile": [
-        "Copy:copy", "DeleteRecursively:rmtree", "Exists:exists", "FastGFile:FastGFile",
-        "GFile", "Glob:glob", "IsDirectory:isdir", "ListDirectory:listdir", "MakeDirs:makedirs",
-        "MkDir:mkdir", "Open:GFile", "Remove:remove", "Rename:rename", "Stat:stat", "Walk:walk_v1",
-    ],
+    "gfile": ["FastGFile", "GFile", "Open:GFile"],
     "io.gfile": [
         "GFile", "copy", "exists", "get_registered_schemes", "glob", "isdir", "join", "listdir",
         "makedirs", "mkdir", "remove", "rename", "rmtree", "stat", "walk",
@@ -254,11 +250,6 @@ def walk(
         yield from walk(os.path.join(top, name), topdown, onerror)
     if not topdown:
         yield here
-
-
-def walk_v1(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
-    """The same under its old name; ``in_order``: a directory comes before what is in it."""
-    return walk(top, in_order)
 
 
 def mkdir(path: Any) -> None:

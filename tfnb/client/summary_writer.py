@@ -77,13 +77,11 @@ class FileWriter:
         """Add a ``SessionLog``: that a session began, saved or ended."""
         self._add(event_pb2.Event(session_log=session_log), global_step)
 
-    def add_graph(
-        self, graph: Any = None, global_step: int | None = None, graph_def: Any = None
-    ) -> None:
+    def add_graph(self, graph: Any, global_step: int | None = None, graph_def: Any = None) -> None:
         """Add a graph.
 
         Args:
-            graph: A ``Graph``.
+            graph: A ``Graph``; None where ``graph_def`` is given.
             global_step: The step that it belongs to.
             graph_def: The old way to give it, a ``GraphDef``.
 

@@ -65,13 +65,13 @@ class MoreAssertions(unittest.TestCase):
         self.assertTrue(actual.endswith(expected_end), msg or f"{actual!r}: {expected_end!r}")
 
     def assertRegexMatch(
-        self, actual_str: str, regexes: Iterable[str], msg: str | None = None
+        self, actual_str: str, regexes: Iterable[str], message: str | None = None
     ) -> None:
         """Refuse text in which none of some patterns is found."""
         patterns = list(regexes)
         self.assertTrue(
             any(re.search(pattern, actual_str) for pattern in patterns),
-            msg or f"{actual_str!r} does not contain any of {patterns!r}",
+            message or f"{actual_str!r} does not contain any of {patterns!r}",
         )
 
     def assertSequenceAlmostEqual(

@@ -22,6 +22,7 @@ from tfnb.client.session import InteractiveSession, Session
 from tfnb.client.test_assertions import MoreAssertions
 from tfnb.core import errors
 from tfnb.core.device_spec import canonical_name
+from tfnb.core.tensor_shape import as_shape
 from tfnb.framework.default_graph import (
     _default_graph_stack,
     get_default_graph,
@@ -294,13 +295,25 @@ class TestCase(MoreAssertions):
         others = set(self._array(target).ravel().tolist()) - set(expected_set)
         self.assertFalse(others, f"not in the set: {others!r}")
 
-    def assertItemsEqual(self, expected_seq: Any, actual_seq: Any) -> None:
+    def assertItemsEqual(self, first: Any, second: Any, msg: str | None = None) -> None:
         """Refuse sequences with other elements, in whatever order."""
-        self.assertCountEqual(expected_seq, actual_seq)
+        self.assertCountEqual(first, second, msg)
 
-    def assertShapeEqual(self, np_array: Any, tf_tensor: Tensor, msg: str | None = None) -> None:
-        """Refuse a tensor whose static shape is not that of an array."""
-        self.assertAllEqual(np_array.shape, tf_tensor.get_shape().as_list(), msg)
+    def assertShapeEqual(self, input_a: Any, input_b: Any, msg: str | None = None) -> None:
+        """Refuse arrays and tensors whose (static) shapes differ."""
+        first, second = (as_shape(one.shape).as_list() for one in (input_a, input_b))
+        self.assertAllEqual(first, second, msg)
+
+    def assertDictEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+        """Refuse dictionaries with other keys or values; values may be arrays."""
+        try:
+            super().assertDictEqual(a, b, msg)
+        except (ValueError, AssertionError):
+            self.assertSameElements(a.keys(), b.keys(), msg)
+            for key, value in a.items():
+                is_number = np.issubdtype(self._array(value).dtype, np.floating)
+                compare = self.assertAllClose if is_number else self.assertAllEqual
+                compare(value, b[key], msg=msg or f"for key {key!r}")
 
     def assertDeviceEqual(self, device1: Any, device2: Any, msg: str | None = None) -> None:
         """Refuse device names that mean different devices."""
@@ -311,15 +324,18 @@ class TestCase(MoreAssertions):
         self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r}: {expected_start!r}")
 
     def assertProtoEquals(
-        self, expected_message_maybe_ascii: Any, message: Any, msg: str | None = None
+        self,
+        expected_message_maybe_ascii: Any,
+        validate_message: Any,
+        msg: str | None = None,
     ) -> None:
         """Refuse a message that differs from another, which may be given as text."""
         expected = expected_message_maybe_ascii
         if isinstance(expected, str | bytes):
             from google.protobuf import text_format
 
-            expected = text_format.Parse(expected, type(message)())
-        self.assertEqual(str(expected), str(message), msg)
+            expected = text_format.Parse(expected, type(validate_message)())
+        self.assertEqual(str(expected), str(validate_message), msg)
 
     @contextlib.contextmanager
     def assertRaisesWithPredicateMatch(
@@ -471,13 +487,49 @@ def is_built_with_xla() -> bool:
     return False
 
 
-def assert_equal_graph_def(actual: GraphDef, expected: GraphDef) -> None:
-    """Refuse graphs with other nodes, in whatever order.
+def assert_equal_graph_def(
+    actual: GraphDef,
+    expected: GraphDef,
+    checkpoint_v2: bool = False,
+    hash_table_shared_name: bool = False,
+) -> None:
+    """Refuse graphs with other nodes, in whatever order; versions and libraries do not count.
+
+    Args:
+        actual: A graph.
+        expected: What it should be.
+        checkpoint_v2: Whether the random part of the names of temporary files does not count.
+        hash_table_shared_name: Whether the names do not count by which tables are shared.
 
     Raises:
         AssertionError: They differ; names the first node that does.
+        TypeError: One is no GraphDef.
     """
-    found, wanted = ({node.name: node for node in graph.node} for graph in (actual, expected))
+    for title, graph in (("actual", actual), ("expected", expected)):
+        if not hasattr(graph, "node"):
+            raise TypeError(f"Expected tf.GraphDef for {title}, got {type(graph).__name__}")
+
+    def comparable(node: Any) -> Any:
+        copied = type(node)()
+        copied.CopyFrom(node)
+        # Control inputs have no order.
+        names = list(node.input)
+        data = [name for name in names if not name.startswith("^")]
+        del copied.input[:]
+        copied.input.extend([*data, *sorted(set(names) - set(data))])
+        if hash_table_shared_name and node.op == "HashTableV2":
+            copied.attr.pop("shared_name", None)
+        value = copied.attr["value"].tensor if node.op == "Const" else None
+        if checkpoint_v2 and value is not None:
+            texts = [
+                re.sub(rb"_temp_[0-9a-z]{32}/part", b"_temp/part", t) for t in value.string_val
+            ]
+            value.string_val[:] = texts
+        return copied
+
+    found, wanted = (
+        {node.name: comparable(node) for node in graph.node} for graph in (actual, expected)
+    )
     if set(found) != set(wanted):
         raise AssertionError(
             f"The graphs have different nodes: {sorted(set(found) ^ set(wanted))} are in one only"

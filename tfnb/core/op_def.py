@@ -168,6 +168,18 @@ class OpDef:
         self.has_input_lists = any(arg.is_list for arg in self.inputs)
         self.has_output_lists = any(arg.is_list for arg in self.outputs)
 
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the op's builder in order, each with its default or ``MISSING``.
+
+        Inputs, attributes without a default, attributes with one; those that follow from the
+        inputs are left out.
+        """
+        found: dict[str, Any] = dict.fromkeys((arg.name for arg in self.inputs), MISSING)
+        settable = [attr for attr in self.attrs if attr.name not in self.inferred_attrs]
+        found.update({attr.name: MISSING for attr in settable if not attr.has_default})
+        found.update({attr.name: attr.default for attr in settable if attr.has_default})
+        return found
+
     def input_types(self, attrs: Mapping[str, Any]) -> list[DType]:
         """The dtype of every input tensor in order; reference types for Ref arguments."""
         return [t for arg in self.inputs for t in arg.types(attrs)]

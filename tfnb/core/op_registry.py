@@ -18,13 +18,15 @@ only read afterwards.
 
 from __future__ import annotations
 
+import inspect
+import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tfnb.core import errors
 from tfnb.core.effects import Effect, parse_effects
-from tfnb.core.op_def import OpDef, parse_op_def
+from tfnb.core.op_def import MISSING, OpDef, parse_op_def
 
 type_of_kernel = Callable[..., Any]
 
@@ -117,6 +119,20 @@ class OpDefinition:
             raise errors.internal(f"No graph builder is installed; cannot build {self.name}.")
         return _builder(self, args, kwargs)
 
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """What a call takes, for ``help`` and completion: inputs, attributes, the node's name."""
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = [
+            inspect.Parameter(
+                f"{name}_" if keyword.iskeyword(name) else name,
+                kind,
+                default=inspect.Parameter.empty if default is MISSING else _plain(default),
+            )
+            for name, default in self.op_def.parameters().items()
+        ]
+        return inspect.Signature([*parameters, inspect.Parameter("name", kind, default=None)])
+
     def __repr__(self) -> str:
         return f"<op {self.name}({self._signature})>"
 
@@ -193,6 +209,11 @@ class OpDefinition:
     def device_types(self) -> list[str]:
         """The device types that have a kernel, GPU before CPU."""
         return sorted(self._kernels, key=lambda d: (d == "CPU", d))
+
+
+def _plain(default: Any) -> Any:
+    """The default of an attribute as a caller would write it."""
+    return default.decode() if isinstance(default, bytes) else default
 
 
 def register_op(

@@ -44,9 +44,10 @@ def convert_to_tensor(
     value: Any,
     dtype: Any = None,
     name: str | None = None,
-    as_ref: bool = False,
     preferred_dtype: Any = None,
     dtype_hint: Any = None,
+    *,
+    as_ref: bool = False,
 ) -> Tensor:
     """Gives the tensor for a value: itself, what its type says, or a new constant.
 
@@ -54,9 +55,9 @@ def convert_to_tensor(
       value: a tensor, number, array, list, variable, or anything with a registered conversion.
       dtype: the dtype that the tensor must have; without one the value decides.
       name: the name of an op that has to be made.
-      as_ref: whether a variable shall give a reference to its buffer.
       preferred_dtype: a dtype to try before the value decides.
       dtype_hint: the same under its newer name.
+      as_ref: whether a variable shall give a reference to its buffer.
 
     Raises:
       TypeError: no conversion is registered for the value, or it cannot have the dtype.
@@ -146,7 +147,11 @@ def internal_convert_n_to_tensor(
         raise TypeError("values must be a sequence.")
     return [
         convert_to_tensor(
-            value, dtype, None if name is None else f"{name}_{index}", as_ref, preferred_dtype
+            value,
+            dtype,
+            None if name is None else f"{name}_{index}",
+            preferred_dtype,
+            as_ref=as_ref,
         )
         for index, value in enumerate(values)
     ]
@@ -302,9 +307,9 @@ _register(object, _constant_conversion, 200)
 # ---------------------------------------------------------------------------------------- questions
 
 
-def is_tensor(value: Any) -> bool:
+def is_tensor(x: Any) -> bool:
     """Whether a value is a tensor or as good as one: a variable, SparseTensor, IndexedSlices."""
-    return isinstance(value, Tensor) or bool(getattr(value, "is_tensor_like", False))
+    return isinstance(x, Tensor) or bool(getattr(x, "is_tensor_like", False))
 
 
 def flatten_values(values: Iterable[Any]) -> list[Any]:

@@ -319,11 +319,11 @@ class Graph:
                 self._function_definitions[op_type] = definition
         return definition if definition is not None else op_registry.get(op_type)
 
-    def op_def_for_type(self, op_type: str) -> op_def_pb2.OpDef:
+    def op_def_for_type(self, type: str) -> op_def_pb2.OpDef:
         """The OpDef message of an op or of a function of this graph's library."""
         from tfnb.core.op_def_proto import op_def_to_proto
 
-        return op_def_to_proto(self._op_definition(op_type).op_def)
+        return op_def_to_proto(self._op_definition(type).op_def)
 
     def _is_function(self, name: str) -> bool:
         return name in self._functions

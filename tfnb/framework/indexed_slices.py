@@ -122,7 +122,7 @@ class IndexedSlices:
 
 
 def convert_to_tensor_or_indexed_slices(
-    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
+    value: Any, dtype: Any = None, name: str | None = None, *, as_ref: bool = False
 ) -> Any:
     """``convert_to_tensor``, but tensors of any kind stay what they are.
 
@@ -130,7 +130,7 @@ def convert_to_tensor_or_indexed_slices(
       ValueError: a tensor has another dtype than the one asked for.
     """
     if not is_tensor(value) or not hasattr(value, "op"):
-        return convert_to_tensor(value, dtype, name, as_ref)
+        return convert_to_tensor(value, dtype, name, as_ref=as_ref)
     if dtype is not None and not dtypes.as_dtype(dtype).is_compatible_with(value.dtype):
         raise ValueError(
             "Incompatible tensor conversion requested to `dtype` "
@@ -138,7 +138,7 @@ def convert_to_tensor_or_indexed_slices(
         )
     if isinstance(value, IndexedSlices) or not hasattr(value, "_as_graph_element"):
         return value
-    return convert_to_tensor(value, dtype, name, as_ref)
+    return convert_to_tensor(value, dtype, name, as_ref=as_ref)
 
 
 internal_convert_to_tensor_or_indexed_slices = convert_to_tensor_or_indexed_slices
@@ -154,7 +154,7 @@ def internal_convert_n_to_tensor_or_indexed_slices(
         None
         if value is None
         else convert_to_tensor_or_indexed_slices(
-            value, dtype, None if name is None else f"{name}_{index}", as_ref
+            value, dtype, None if name is None else f"{name}_{index}", as_ref=as_ref
         )
         for index, value in enumerate(values)
     ]

@@ -36,17 +36,17 @@ _TEXT = (str, bytes, bytearray)
 # --------------------------------------------------------------------------------------- containers
 
 
-def is_nested(structure: Any) -> bool:
+def is_nested(seq: Any) -> bool:
     """Whether a value is a container of other values.
 
     >>> is_nested([1, 2]), is_nested({"a": 1}), is_nested("ab"), is_nested({1, 2})
     (True, True, False, False)
     """
-    if isinstance(structure, (list, tuple, dict)):
+    if isinstance(seq, (list, tuple, dict)):
         return True
     return (
-        isinstance(structure, (Sequence, Mapping, MappingView)) and not isinstance(structure, _TEXT)
-    ) or _is_attrs(structure)
+        isinstance(seq, (Sequence, Mapping, MappingView)) and not isinstance(seq, _TEXT)
+    ) or _is_attrs(seq)
 
 
 def is_nested_or_composite(structure: Any) -> bool:

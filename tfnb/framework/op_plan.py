@@ -78,11 +78,9 @@ class OpPlan:
         self.has_refs = any(arg.is_ref for arg in op_def.inputs)
         self.settable = {a.name: a for a in op_def.attrs if a.name not in inferred}
         self.required = tuple(a.name for a in self.settable.values() if not a.has_default)
-        optional = [a.name for a in self.settable.values() if a.has_default]
-        inputs = [arg.name for arg in op_def.inputs]
-        self.parameters = (*inputs, *self.required, *optional)
+        self.parameters = tuple(op_def.parameters())
         self.num_parameters = len(self.parameters)
-        self.defaults = {name: self.settable[name].default for name in optional}
+        self.defaults = {a.name: a.default for a in self.settable.values() if a.has_default}
         self.signatures: dict[Any, Signature] = {}
         named = [(a.type_attr, a.number_attr, a.type_list_attr) for a in op_def.outputs]
         output_attrs = {name for names in named for name in names if name}

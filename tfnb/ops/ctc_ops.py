@@ -337,9 +337,14 @@ def ctc_loss(
     return cast(loss, original) if loss.dtype is not original else loss
 
 
-def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool = True) -> Any:
+def ctc_greedy_decoder(
+    inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: int | None = None
+) -> Any:
     """A list with one SparseTensor of labels, and -(sum of the largest logits) of each row."""
     indices, values, shape, scores = ctc_greedy_decoder_op(
-        inputs, sequence_length, merge_repeated=merge_repeated
+        inputs,
+        sequence_length,
+        merge_repeated=merge_repeated,
+        blank_index=-1 if blank_index is None else blank_index,
     )
     return [SparseTensor(indices, values, shape)], scores

@@ -140,7 +140,9 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
         return convert_image_dtype(adjust_saturation_op(wide, saturation_factor), original)
 
 
-def adjust_jpeg_quality(image: Any, jpeg_quality: Any, name: str | None = None) -> Any:
+def adjust_jpeg_quality(
+    image: Any, jpeg_quality: Any, dct_method: str = "", name: str | None = None
+) -> Any:
     """The image as it is after JPEG of that quality."""
     with name_scope(name, "adjust_jpeg_quality", [image]):
         image = convert_to_tensor(image, name="image")
@@ -149,7 +151,7 @@ def adjust_jpeg_quality(image: Any, jpeg_quality: Any, name: str | None = None) 
         quality = convert_to_tensor(jpeg_quality, dtypes.int32)
         channels = image.shape.dim_values[-1] if image.shape.ndims is not None else 0
         image = encode_jpeg_variable_quality(image, quality)
-        image = decode_jpeg_op(image, channels=channels or 0)
+        image = decode_jpeg_op(image, channels=channels or 0, dct_method=dct_method)
         return convert_image_dtype(image, original, saturate=True)
 
 

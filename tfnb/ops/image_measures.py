@@ -98,9 +98,19 @@ def _gaussian(size: int, sigma: float) -> Any:
 
 
 def _ssim_per_channel(
-    a: Any, b: Any, max_val: Any, filter_size: int, sigma: float, k1: float, k2: float
+    a: Any,
+    b: Any,
+    max_val: Any,
+    filter_size: int,
+    sigma: float,
+    k1: float,
+    k2: float,
+    return_index_map: bool = False,
 ) -> tuple[Any, Any]:
-    """The likeness of each channel, and its part that comes from contrast and structure."""
+    """The likeness of each channel, and its part that comes from contrast and structure.
+
+    With ``return_index_map``, the likeness has a value for each place of the window.
+    """
     channels = array_ops.shape(a)[-1]
     window = array_ops.tile(_gaussian(filter_size, sigma), [1, 1, channels, 1])
 
@@ -119,7 +129,10 @@ def _ssim_per_channel(
     powers = smoothed(math_ops.square(a) + math_ops.square(b))
     contrast = (mixed - product + c2) / (powers - squares + c2)
     axes = [-3, -2]
-    return reduce_mean(luminance * contrast, axes), reduce_mean(contrast, axes)
+    likeness = luminance * contrast
+    if not return_index_map:
+        likeness = reduce_mean(likeness, axes)
+    return likeness, reduce_mean(contrast, axes)
 
 
 def _prepared(a: Any, b: Any, max_val: Any, name: str) -> tuple[Any, Any, Any]:
@@ -144,11 +157,25 @@ def ssim(
     filter_sigma: float = 1.5,
     k1: float = 0.01,
     k2: float = 0.03,
+    return_index_map: bool = False,
 ) -> Any:
-    """The structural similarity of images (Wang et al., 2004), 1 for equal ones."""
+    """The structural similarity of images (Wang et al., 2004), 1 for equal ones.
+
+    Args:
+      img1: images, [..., height, width, channels].
+      img2: what they are compared with.
+      max_val: the largest value that a pixel can have.
+      filter_size: of the Gaussian window.
+      filter_sigma: of the Gaussian window.
+      k1: how much the means are smoothed.
+      k2: how much the deviations are smoothed.
+      return_index_map: whether to give the similarity of every window instead of their mean.
+    """
     with name_scope(None, "SSIM", [img1, img2]):
         a, b, largest = _prepared(img1, img2, max_val, "SSIM")
-        per_channel, _ = _ssim_per_channel(a, b, largest, filter_size, filter_sigma, k1, k2)
+        per_channel, _ = _ssim_per_channel(
+            *(a, b, largest, filter_size, filter_sigma, k1, k2), return_index_map
+        )
         return reduce_mean(per_channel, [-1])
 
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 EXPORTS = {
     "image": [
         "resize_area:resize_area_op",
-        "resize_bicubic:resize_bicubic_op",
-        "resize_bilinear:resize_bilinear_op",
-        "resize_nearest_neighbor:resize_nearest_neighbor_op",
+        "resize_bicubic",
+        "resize_bilinear",
+        "resize_nearest_neighbor",
     ]
 }
 
@@ -400,3 +400,39 @@ def resize_area_op(xp: Any, images: Any, size: Any, *, align_corners: bool) -> A
     rows = _area_matrix(images.shape[1], height, align_corners)
     columns = _area_matrix(images.shape[2], width, align_corners)
     return _apply(rows, columns, images.astype(np.float32, copy=False))
+
+
+# ---------------------------------------------------------------------------- functions of users
+
+
+def resize_bilinear(
+    images: Any,
+    size: Any,
+    align_corners: bool = False,
+    name: str | None = None,
+    half_pixel_centers: bool = False,
+) -> Any:
+    """Images of another size: each pixel is interpolated between four."""
+    return resize_bilinear_op(images, size, align_corners, half_pixel_centers, name=name)
+
+
+def resize_bicubic(
+    images: Any,
+    size: Any,
+    align_corners: bool = False,
+    name: str | None = None,
+    half_pixel_centers: bool = False,
+) -> Any:
+    """Images of another size: each pixel is interpolated between sixteen."""
+    return resize_bicubic_op(images, size, align_corners, half_pixel_centers, name=name)
+
+
+def resize_nearest_neighbor(
+    images: Any,
+    size: Any,
+    align_corners: bool = False,
+    name: str | None = None,
+    half_pixel_centers: bool = False,
+) -> Any:
+    """Images of another size: each pixel is that of the nearest place."""
+    return resize_nearest_neighbor_op(images, size, align_corners, half_pixel_centers, name=name)

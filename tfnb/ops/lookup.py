@@ -472,16 +472,9 @@ class _ChangingTable:
 
     def __getitem__(self, keys: Any) -> Any:
         """The values of keys."""
-        return self.lookup(keys)
+        return self._lookup(keys, None, None)
 
-    def lookup(self, keys: Any, dynamic_default_values: Any = None, name: str | None = None) -> Any:
-        """The values of keys.
-
-        Args:
-          keys: a tensor.
-          dynamic_default_values: what keys get that are not there, one for all or for each.
-          name: the scope of the op.
-        """
+    def _lookup(self, keys: Any, dynamic_default_values: Any, name: str | None) -> Any:
         keys = convert_to_tensor(keys, dtype=self._key_dtype, name="keys")
         default = self._default_value
         if dynamic_default_values is not None:
@@ -581,6 +574,16 @@ class MutableHashTable(_ChangingTable):
         if checkpoint:
             self._save(name)
 
+    def lookup(self, keys: Any, dynamic_default_values: Any = None, name: str | None = None) -> Any:
+        """The values of keys.
+
+        Args:
+          keys: a tensor.
+          dynamic_default_values: what keys get that are not there, one for all or for each.
+          name: the scope of the op.
+        """
+        return self._lookup(keys, dynamic_default_values, name)
+
 
 class DenseHashTable(_ChangingTable):
     """A mutable table two of whose keys may not be used."""
@@ -623,6 +626,10 @@ class DenseHashTable(_ChangingTable):
         super().__init__(handle, key_dtype, value_dtype, default)
         if checkpoint:
             self._save(name)
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """The values of keys."""
+        return self._lookup(keys, None, name)
 
     def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> Any:
         """The op that adds entries, or replaces them."""

@@ -188,7 +188,7 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def scatter_nd(
-    indices: Any, updates: Any, shape: Any, name: str | None = None, bad_indices_policy: str = ""
+    indices: Any, updates: Any, shape: Any, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
     """Zeros of the given shape with updates added at coordinates."""
     found: Tensor = scatter_nd_op(
@@ -250,7 +250,7 @@ _TENSOR_SCATTER = (
     "bad_indices_policy: string = ''",
     shape=_tensor_scatter_shape,
 )
-def tensor_scatter_nd_update(
+def tensor_scatter_update_op(
     xp: Any, tensor: Any, indices: Any, updates: Any, *, bad_indices_policy: str
 ) -> Any:
     """The tensor with updates put at coordinates."""
@@ -289,11 +289,11 @@ def tensor_scatter_nd_max(
     return _tensor_scatter(xp, tensor, indices, updates, bad_indices_policy, "max")
 
 
-@tensor_scatter_nd_update.gradient
+@tensor_scatter_update_op.gradient
 def _(op: Any, grad: Any) -> Any:
     indices = op.inputs[1]
     updates_grad = gather_nd(grad, indices)
-    tensor_grad = tensor_scatter_nd_update(identity(grad), indices, zeros_like(op.inputs[2]))
+    tensor_grad = tensor_scatter_update_op(identity(grad), indices, zeros_like(op.inputs[2]))
     return tensor_grad, None, updates_grad
 
 
@@ -325,3 +325,11 @@ def _tensor_scatter_extremum_gradient(op: Any, grad: Any) -> Any:
 
 tensor_scatter_nd_min.gradient(_tensor_scatter_extremum_gradient)
 tensor_scatter_nd_max.gradient(_tensor_scatter_extremum_gradient)
+
+
+def tensor_scatter_nd_update(
+    tensor: Any, indices: Any, updates: Any, name: str | None = None
+) -> Tensor:
+    """A tensor with other values at coordinates."""
+    found: Tensor = tensor_scatter_update_op(tensor, indices, updates, name=name)
+    return found

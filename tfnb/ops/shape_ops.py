@@ -123,18 +123,15 @@ for _op in (shape_op, shape_n_op, size_op, rank_op):
     _op.not_differentiable()
 
 
-def shape(
-    input: Any, name: str | None = None, out_type: Any = None, optimize: bool = True
-) -> Tensor:
+def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     """The shape of a tensor as a tensor; a constant where it is known while building.
 
     Args:
       input: a tensor or SparseTensor.
       name: the name of the op.
       out_type: int32 (the default) or int64.
-      optimize: whether a known shape gives a constant.
     """
-    return shape_internal(input, name, optimize=optimize, out_type=out_type or dtypes.int32)
+    return shape_internal(input, name, out_type=out_type or dtypes.int32)
 
 
 def shape_internal(
@@ -164,9 +161,9 @@ def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -
     return shape_n_op(input, out_type=out_type, name=name)
 
 
-def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
+def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     """The number of elements of a tensor; a constant where it is known while building."""
-    return size_internal(input, name, optimize=True, out_type=out_type)
+    return size_internal(input, name, optimize=True, out_type=out_type or dtypes.int32)
 
 
 def size_internal(

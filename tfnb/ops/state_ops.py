@@ -454,11 +454,11 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
     return resource_count_up_to(ref.handle, limit, T=ref.dtype, name=name)
 
 
-def is_variable_initialized(ref: Any, name: str | None = None) -> Any:
+def is_variable_initialized(variable: Any) -> Any:
     """Whether a variable has a value."""
-    if _is_ref(ref):
-        return is_variable_initialized_op(ref=ref, name=name)
-    return ref.is_initialized(name=name)
+    if _is_ref(variable):
+        return is_variable_initialized_op(ref=variable)
+    return variable.is_initialized()
 
 
 def _scatter(

@@ -47,10 +47,21 @@ class TensorArray:
       ValueError: arguments contradict each other.
     """
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+    def __new__(
+        cls,
+        dtype: Any,
+        size: Any = None,
+        dynamic_size: bool | None = None,
+        clear_after_read: bool | None = None,
+        tensor_array_name: str | None = None,
+        handle: Tensor | None = None,
+        flow: Tensor | None = None,
+        infer_shape: bool = True,
+        element_shape: Any = None,
+        colocate_with_first_write_call: bool = True,
+        name: str | None = None,
+    ) -> Self:
         """Make a list instead where loops are functions, which carry values, not handles."""
-        handle = args[5] if len(args) > 5 else kwargs.get("handle")
-        flow = args[6] if len(args) > 6 else kwargs.get("flow")
         if handle is None and (
             builds_functions(get_default_graph())
             if flow is None

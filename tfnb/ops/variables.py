@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import inspect
 import itertools
 import os
 from contextlib import contextmanager
@@ -256,6 +257,14 @@ class Variable(metaclass=_VariableType):
         def __pow__(self, other: Any) -> Tensor: ...
         def __neg__(self) -> Tensor: ...
 
+    # What a call of the class takes; each kind of variable takes these and more by keyword.
+    __signature__ = inspect.Signature(
+        [
+            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
+            for name, default in _DEFAULTS.items()
+        ]
+    )
+
     def _as_graph_element(self) -> Any:
         raise NotImplementedError
 
@@ -340,7 +349,7 @@ class Variable(metaclass=_VariableType):
 
     def is_initialized(self, name: str | None = None) -> Any:
         """Whether the variable has a value, as a tensor."""
-        return state_ops.is_variable_initialized(self, name=name)
+        return state_ops.is_variable_initialized_op(ref=self, name=name)
 
     def eval(self, session: Any = None) -> Any:
         """The value in a session; without one in the default session."""

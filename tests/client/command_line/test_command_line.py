@@ -122,6 +122,75 @@ def test_a_meta_graph_runs_with_its_checkpoint(tmp_path: Path) -> None:
     assert np.load(out).tolist() == [4]
 
 
+def _checkpoint_of_graph(folder: Path, use_resource: bool, with_saver: bool) -> Path:
+    """A GraphDef with a plain, a partitioned and a local variable, and a checkpoint."""
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        v = tf.get_variable("v", initializer=[4.0, 5.0], use_resource=use_resource)
+        w = tf.get_variable(
+            *("w", [3, 2]),
+            initializer=tf.ones_initializer(),
+            partitioner=tf.fixed_size_partitioner(2),
+            use_resource=use_resource,
+        )
+        local = tf.get_variable(
+            "local", initializer=7.0, collections=[tf.GraphKeys.LOCAL_VARIABLES]
+        )
+        tf.add(v, tf.reduce_sum(w), name="y")
+        tf.identity(local, name="z")
+        before = graph.as_graph_def()
+        sess.run(tf.global_variables_initializer())
+        tf.train.Saver().save(sess, str(folder / "model"), write_meta_graph=False)
+    path = folder / "graph.pb"
+    saved = graph.as_graph_def() if with_saver else before
+    path.write_bytes(saved.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+@pytest.mark.parametrize("with_saver", [False, True])
+def test_a_graph_runs_and_is_frozen_with_the_checkpoint_beside_it(
+    tmp_path: Path, use_resource: bool, with_saver: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its saver's nodes, else by the names of its variables; a folder means its last one."""
+    path = str(_checkpoint_of_graph(tmp_path, use_resource, with_saver))
+    out = str(tmp_path / "out.npy")
+    for checkpoint in (str(tmp_path / "model"), str(tmp_path)):
+        assert main(["run", path, "--fetch", "y", "--checkpoint", checkpoint, "-o", out]) == 0
+        assert np.load(out).tolist() == [10, 11]
+    err = capsys.readouterr().err
+    assert ("has no value for local" in err) is not with_saver
+    frozen = str(tmp_path / "frozen.pb")
+    assert main(["convert", path, frozen, "--output", "y", "--checkpoint", checkpoint]) == 0
+    assert main(["run", frozen, "--fetch", "y", "-o", out]) == 0
+    assert np.load(out).tolist() == [10, 11]
+
+
+def test_a_checkpoint_that_does_not_fit_a_graph_says_so(
+    tmp_path: Path, graph_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No variable in the graph, none of them in the checkpoint, or another shape."""
+    _checkpoint_of_graph(tmp_path, False, False)
+    prefix = str(tmp_path / "model")
+
+    def error_of(build: Any) -> str:
+        with tf.Graph().as_default() as graph:
+            build()
+        path = tmp_path / "other.pb"
+        path.write_bytes(graph.as_graph_def().SerializeToString())
+        assert main(["run", str(path), "--fetch", "y", "--checkpoint", prefix]) == 1
+        return capsys.readouterr().err
+
+    assert "has no variables" in error_of(lambda: tf.constant(1.0, name="y"))
+    assert "no value for any variable of the graph: y" in error_of(
+        lambda: tf.get_variable("y", initializer=1.0)
+    )
+    assert "differ in 1 of 1" in error_of(lambda: tf.get_variable("v", [3]))
+    parts = tf.fixed_size_partitioner(2)
+    assert "do not make up the shape [3, 2]" in error_of(
+        lambda: tf.get_variable("w", [4, 2], partitioner=parts)
+    )
+
+
 def test_strings_come_as_bytes(tmp_path: Path) -> None:
     """Without pickling."""
     with tf.Graph().as_default() as graph:
@@ -185,7 +254,8 @@ def test_a_saved_model_is_frozen(saved_model: Path, tmp_path: Path) -> None:
         (["run", "{graph}", "--fetch", "nobody"], 1, "nobody"),
         (["run", "{graph}", "--fetch", "y"], 1, "x"),
         (["run", "{graph}", "--fetch", "y", "--feed", "x=[1]"], 1, "shape"),
-        (["run", "{graph}", "--fetch", "y", "--checkpoint", "c"], 3, "give the .meta file"),
+        (["run", "{graph}", "--fetch", "y", "--checkpoint", "c"], 3, "there is no checkpoint"),
+        (["run", "{model}", "--checkpoint", "c"], 3, "has its own variables"),
         (["run", "{model}", "--signature", "other"], 3, "no signature 'other'"),
         (["convert", "{graph}", "a.onnx"], 2, "must end with .pb"),
         (["convert", "{graph}", "a.meta"], 3, "no MetaGraphDef"),

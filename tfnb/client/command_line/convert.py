@@ -28,7 +28,7 @@ def convert(
 ) -> int:
     """Write a model in another form; gives the number of nodes written.
 
-    A SavedModel, and a MetaGraphDef with a checkpoint, is frozen: its variables become constants,
+    A SavedModel, and any graph with a checkpoint, is frozen: its variables become constants,
     and of its nodes only those stay that the outputs need. A GraphDef or a MetaGraphDef alone
     changes its form only.
 
@@ -38,7 +38,7 @@ def convert(
         progress: Hears of long work.
         outputs: Nodes of a frozen graph that are wanted; those of the signature if empty.
         signature_key: The signature; the only one if None.
-        checkpoint: Where the variables of a MetaGraphDef are restored from.
+        checkpoint: Where variables are restored from: a prefix, or a folder with checkpoints.
 
     Raises:
         UsageError: The arguments make no sense.

@@ -21,6 +21,7 @@ USAGE = 2
 UNREADABLE = 3
 INTERRUPTED = 130
 
+_CHECKPOINT = "where variables get their values from: a prefix, or a folder with checkpoints"
 _EPILOG = """\
 exit codes:
   0    done
@@ -72,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--fetch", action="append", default=[], metavar="NAME", help="y or y:0")
     run.add_argument("-o", "--output", help=".npz, or .npy for one fetch; printed if missing")
     run.add_argument("--signature", help="whose keys may be used as names")
-    run.add_argument("--checkpoint", help="restores the variables of a .meta file")
+    run.add_argument("--checkpoint", help=_CHECKPOINT)
     run.add_argument(
         "--allow",
         action="append",
@@ -90,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
         "--output", action="append", default=[], metavar="NODE", help="a node to keep when freezing"
     )
     convert.add_argument("--signature", help="whose outputs are kept when freezing")
-    convert.add_argument("--checkpoint", help="restores the variables of a .meta file")
+    convert.add_argument("--checkpoint", help=_CHECKPOINT)
     return top
 
 

@@ -24,6 +24,11 @@ class Progress:
         self._after = after
         self._is_quiet = is_quiet
 
+    def note(self, text: str) -> None:
+        """Say something that does not end the work."""
+        if not self._is_quiet:
+            print(f"tfnb: {text}", file=sys.stderr, flush=True)
+
     @contextmanager
     def phase(self, text: str) -> Iterator[None]:
         """A block of work, named ``text``."""

@@ -17,6 +17,9 @@ from tfnb.core import file_system
 from tfnb.framework.graph import Graph
 from tfnb.framework.importer import import_graph_def
 from tfnb.ops.saved_model.loader import SavedModelLoader
+from tfnb.ops.training.checkpoint_state import checkpoint_exists
+from tfnb.ops.training.checkpoint_values import checkpoint_path_of
+from tfnb.ops.training.graph_restore import restore_variables
 from tfnb.ops.training.meta_graph import import_meta_graph
 
 if TYPE_CHECKING:
@@ -105,8 +108,11 @@ def open_session(model: ModelFile, checkpoint: str | None, progress: Progress) -
     """A session on a model, its variables restored where there is something to restore from.
 
     Raises:
-        ModelFileError: A checkpoint is given for a file that does not say how to restore it.
+        ModelFileError: There is no such checkpoint, or no use for one.
+        OpError: The checkpoint does not fit.
     """
+    if checkpoint is not None:
+        checkpoint = _checkpoint_path(model, checkpoint)
     graph = Graph()
     sess = Session(graph=graph)
     try:
@@ -114,23 +120,31 @@ def open_session(model: ModelFile, checkpoint: str | None, progress: Progress) -
         with graph.as_default(), progress.phase(f"loading {count} nodes"):
             if model.kind == "SavedModel":
                 SavedModelLoader(model.path).load(sess, model.tags)
-            elif model.kind == "MetaGraphDef":
-                saver = import_meta_graph(model.meta_graph)
-                if checkpoint is not None:
-                    if saver is None:
-                        raise ModelFileError(f"{model.path} has no variables to restore")
-                    saver.restore(sess, checkpoint)
             else:
-                if checkpoint is not None:
-                    raise ModelFileError(
-                        f"{model.path} is a GraphDef, which does not say how to restore "
-                        "variables: give the .meta file beside the checkpoint"
-                    )
-                import_graph_def(model.graph_def, name="")
+                saver = None
+                if model.kind == "MetaGraphDef":
+                    saver = import_meta_graph(model.meta_graph)
+                else:
+                    import_graph_def(model.graph_def, name="")
+                if checkpoint is not None and saver is not None:
+                    saver.restore(sess, checkpoint)
+                elif checkpoint is not None:
+                    missing = restore_variables(sess, checkpoint)
+                    if missing:
+                        progress.note(f"{checkpoint} has no value for {', '.join(missing)}")
     except BaseException:
         sess.close()
         raise
     return sess
+
+
+def _checkpoint_path(model: ModelFile, given: str) -> str:
+    if model.kind == "SavedModel":
+        raise ModelFileError(f"{model.path} is a SavedModel, which has its own variables")
+    path = checkpoint_path_of(given)
+    if path is None or not checkpoint_exists(path):
+        raise ModelFileError(f"{given}: there is no checkpoint")
+    return path
 
 
 def run(

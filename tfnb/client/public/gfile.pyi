@@ -3,18 +3,18 @@
 from tfnb.client.gfile import FastGFile as FastGFile
 from tfnb.client.gfile import GFile as GFile
 from tfnb.client.gfile import GFile as Open
-from tfnb.client.gfile import copy as Copy
-from tfnb.client.gfile import exists as Exists
-from tfnb.client.gfile import glob as Glob
-from tfnb.client.gfile import isdir as IsDirectory
-from tfnb.client.gfile import listdir as ListDirectory
-from tfnb.client.gfile import makedirs as MakeDirs
-from tfnb.client.gfile import mkdir as MkDir
-from tfnb.client.gfile import remove as Remove
-from tfnb.client.gfile import rename as Rename
-from tfnb.client.gfile import rmtree as DeleteRecursively
-from tfnb.client.gfile import stat as Stat
-from tfnb.client.gfile import walk_v1 as Walk
+from tfnb.client.gfile_v1 import Copy as Copy
+from tfnb.client.gfile_v1 import DeleteRecursively as DeleteRecursively
+from tfnb.client.gfile_v1 import Exists as Exists
+from tfnb.client.gfile_v1 import Glob as Glob
+from tfnb.client.gfile_v1 import IsDirectory as IsDirectory
+from tfnb.client.gfile_v1 import ListDirectory as ListDirectory
+from tfnb.client.gfile_v1 import MakeDirs as MakeDirs
+from tfnb.client.gfile_v1 import MkDir as MkDir
+from tfnb.client.gfile_v1 import Remove as Remove
+from tfnb.client.gfile_v1 import Rename as Rename
+from tfnb.client.gfile_v1 import Stat as Stat
+from tfnb.client.gfile_v1 import Walk as Walk
 
 __all__ = [
     "Copy",

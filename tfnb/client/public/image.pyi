@@ -63,9 +63,9 @@ from tfnb.ops.image_ops import rot90 as rot90
 from tfnb.ops.image_ops import transpose as transpose
 from tfnb.ops.image_ops import transpose as transpose_image
 from tfnb.ops.image_resize_ops import resize_area_op as resize_area
-from tfnb.ops.image_resize_ops import resize_bicubic_op as resize_bicubic
-from tfnb.ops.image_resize_ops import resize_bilinear_op as resize_bilinear
-from tfnb.ops.image_resize_ops import resize_nearest_neighbor_op as resize_nearest_neighbor
+from tfnb.ops.image_resize_ops import resize_bicubic as resize_bicubic
+from tfnb.ops.image_resize_ops import resize_bilinear as resize_bilinear
+from tfnb.ops.image_resize_ops import resize_nearest_neighbor as resize_nearest_neighbor
 from tfnb.ops.random_ops import random_crop as random_crop
 
 __all__ = [

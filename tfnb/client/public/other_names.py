@@ -21,21 +21,13 @@ _ERRORS = (
     "UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS "
     "error_code_from_exception_type exception_type_from_error_code"
 )
-_FLAGS = (
-    "FLAGS FlagValues Error IllegalFlagValueError UnrecognizedFlagError DEFINE_string "
-    "DEFINE_integer DEFINE_float DEFINE_boolean DEFINE_bool DEFINE_enum DEFINE_list "
-    "DEFINE_spaceseplist DEFINE_multi_string DEFINE_multi_integer DEFINE_multi_float "
-    "mark_flag_as_required mark_flags_as_required ValidationError DEFINE_multi_enum "
-    "DEFINE_enum_class DEFINE_alias register_validator validator register_multi_flags_validator "
-    "multi_flags_validator mark_flags_as_mutual_exclusive mark_bool_flags_as_mutual_exclusive "
-    "flag_dict_to_args"
-)
 _VERSIONS = (
     "VERSION GIT_VERSION COMPILER_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER "
     "GRAPH_DEF_VERSION_MIN_PRODUCER"
 )
 
 OTHER_NAMES: dict[str, dict[str, str]] = {
+    "": {"app": "flags:flags"},  # a namespace under a second name
     "tfnb.core.dtypes": {"tf": _DTYPES, "dtypes": _DTYPES},
     "tfnb.core.errors": {"tf": "OpError", "errors": _ERRORS},
     "tfnb.core.tensor_shape": {
@@ -54,7 +46,6 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "executing_eagerly executing_eagerly_outside_functions"
     },
     "tfnb.client.app": {"app": "run"},
-    "tfnb.client.flags": {"app": "flags:", "flags": _FLAGS},
     "tfnb.client.compat": {
         "compat": "as_bytes as_text as_str as_str_any path_to_str bytes_or_text_types "
         "integral_types real_types complex_types forward_compatible"

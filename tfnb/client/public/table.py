@@ -3,15 +3,46 @@
 from __future__ import annotations
 
 TABLE: dict[str, dict[str, str]] = {
-    "tfnb.client.gfile": {
-        "gfile": (
-            "Copy:copy DeleteRecursively:rmtree Exists:exists FastGFile:FastGFile GFile Glob:glob "
-            "IsDirectory:isdir ListDirectory:listdir MakeDirs:makedirs MkDir:mkdir Open:GFile "
-            "Remove:remove Rename:rename Stat:stat Walk:walk_v1"
+    "tfnb.client.flag": {
+        "flags": (
+            "BooleanFlag CantOpenFlagFileError DuplicateFlagError EnumClassFlag EnumFlag Error "
+            "Flag FlagNameConflictsWithMethodError IllegalFlagValueError MultiEnumClassFlag "
+            "MultiFlag UnparsedFlagAccessError UnrecognizedFlagError ValidationError"
         ),
+    },
+    "tfnb.client.flag_parsers": {
+        "flags": (
+            "ArgumentParser ArgumentSerializer BaseListParser BooleanParser CsvListSerializer "
+            "EnumClassListSerializer EnumClassParser EnumClassSerializer EnumParser FloatParser "
+            "IntegerParser ListParser ListSerializer WhitespaceSeparatedListParser"
+        ),
+    },
+    "tfnb.client.flag_values": {
+        "flags": "FLAGS FlagHolder FlagValues disclaim_key_flags",
+    },
+    "tfnb.client.flags": {
+        "flags": (
+            "DEFINE DEFINE_alias DEFINE_bool DEFINE_boolean DEFINE_enum DEFINE_enum_class "
+            "DEFINE_flag DEFINE_float DEFINE_integer DEFINE_list DEFINE_multi DEFINE_multi_enum "
+            "DEFINE_multi_enum_class DEFINE_multi_float DEFINE_multi_integer DEFINE_multi_string "
+            "DEFINE_spaceseplist DEFINE_string adopt_module_key_flags declare_key_flag doc_to_help "
+            "flag_dict_to_args get_help_width mark_bool_flags_as_mutual_exclusive "
+            "mark_flag_as_required mark_flags_as_mutual_exclusive mark_flags_as_required "
+            "multi_flags_validator override_value register_multi_flags_validator "
+            "register_validator set_default text_wrap validator"
+        ),
+    },
+    "tfnb.client.gfile": {
+        "gfile": "FastGFile GFile Open:GFile",
         "io.gfile": (
             "GFile copy exists get_registered_schemes glob isdir join listdir makedirs mkdir "
             "remove rename rmtree stat walk"
+        ),
+    },
+    "tfnb.client.gfile_v1": {
+        "gfile": (
+            "Copy DeleteRecursively Exists Glob IsDirectory ListDirectory MakeDirs MkDir Remove "
+            "Rename Stat Walk"
         ),
     },
     "tfnb.client.record_io": {
@@ -414,8 +445,7 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.image_resize_ops": {
         "image": (
-            "resize_area:resize_area_op resize_bicubic:resize_bicubic_op "
-            "resize_bilinear:resize_bilinear_op resize_nearest_neighbor:resize_nearest_neighbor_op"
+            "resize_area:resize_area_op resize_bicubic resize_bilinear resize_nearest_neighbor"
         ),
     },
     "tfnb.ops.init_ops": {

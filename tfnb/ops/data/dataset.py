@@ -276,7 +276,15 @@ class Dataset:
             )
         return Dataset(variant, function.output_spec, [self])
 
-    map_with_legacy_function = map
+    def map_with_legacy_function(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        use_unbounded_threadpool: bool = False,
+    ) -> Dataset:
+        """:meth:`map`; there is one kind of function here."""
+        return self.map(map_func, num_parallel_calls, deterministic)
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements of the datasets that ``map_func`` gives, one dataset after the other.
@@ -354,7 +362,9 @@ class Dataset:
         """
         return self._filter(predicate, "filter", dataset_function_ops.filter_dataset)
 
-    filter_with_legacy_function = filter
+    def filter_with_legacy_function(self, predicate: Callable[..., Any]) -> Dataset:
+        """:meth:`filter`; there is one kind of function here."""
+        return self.filter(predicate)
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements before the first one of which ``predicate`` does not hold.
@@ -684,7 +694,7 @@ class Dataset:
         self,
         buffer_size: Any,
         seed: Any = None,
-        reshuffle_each_iteration: bool | None = None,
+        reshuffle_each_iteration: bool | None = True,
         name: str | None = None,
     ) -> Dataset:
         """The elements in a random order, the same as TensorFlow's for given seeds."""
@@ -745,7 +755,7 @@ class Dataset:
 
     # -------------------------------------------------------------------------------------- asked
 
-    def cardinality(self, name: str | None = None) -> Tensor:
+    def cardinality(self) -> Tensor:
         """How many elements there are; -1 for no end, -2 where it is not known."""
         found: Tensor = dataset_function_ops.dataset_cardinality(self._variant_tensor)
         return found

@@ -66,8 +66,13 @@ def Counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64) -> Dataset
 class RandomDataset(Dataset):
     """Random numbers of 32 bits, without end."""
 
-    def __init__(self, seed: Any = None) -> None:
-        made = Dataset.random(seed)
+    def __init__(
+        self,
+        seed: Any = None,
+        rerandomize_each_iteration: bool | None = None,
+        name: str | None = None,
+    ) -> None:
+        made = Dataset.random(seed, rerandomize_each_iteration, name)
         super().__init__(made._variant_tensor, made.element_spec)
 
 

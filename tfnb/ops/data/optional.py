@@ -54,7 +54,10 @@ class Optional:
         """An optional without an element."""
         return Optional(optional_ops.optional_none(), structure)
 
-    empty = none_from_structure
+    @staticmethod
+    def empty(element_spec: Any) -> Optional:
+        """An optional without an element."""
+        return Optional.none_from_structure(element_spec)
 
 
 def get_next_as_optional(iterator: Iterator) -> Optional:

@@ -53,11 +53,11 @@ class TensorSpec:
         """The spec of a tensor."""
         return cls(tensor.shape, tensor.dtype.base_dtype, name or tensor.op.name)
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, spec_or_tensor: Any) -> bool:
         """Whether a tensor or spec is of this dtype and may be of this shape."""
         return bool(
-            self.dtype.is_compatible_with(other.dtype)
-            and self.shape.is_compatible_with(other.shape)
+            self.dtype.is_compatible_with(spec_or_tensor.dtype)
+            and self.shape.is_compatible_with(spec_or_tensor.shape)
         )
 
     @property
@@ -137,10 +137,10 @@ class SparseTensorSpec:
         object.__setattr__(self, "shape", as_shape(self.shape))
         object.__setattr__(self, "dtype", dtypes.as_dtype(self.dtype))
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Whether a sparse tensor or spec is of this dtype and may be of this shape."""
-        return isinstance(other, (SparseTensor, SparseTensorSpec)) and bool(
-            self.dtype is other.dtype and self.shape.is_compatible_with(other.shape)
+        return isinstance(spec_or_value, (SparseTensor, SparseTensorSpec)) and bool(
+            self.dtype is spec_or_value.dtype and self.shape.is_compatible_with(spec_or_value.shape)
         )
 
     @property
@@ -238,10 +238,12 @@ class DatasetSpec:
         """Of the variant: a scalar unless datasets are batched."""
         return as_shape(self.dataset_shape)
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Whether a dataset or spec has such elements."""
         try:
-            pairs = zip(flat_specs(self.element_spec), flat_specs(other.element_spec), strict=True)
+            pairs = zip(
+                flat_specs(self.element_spec), flat_specs(spec_or_value.element_spec), strict=True
+            )
             return all(one.is_compatible_with(another) for one, another in pairs)
         except (ValueError, AttributeError):
             return False

@@ -1,0 +1,339 @@
+"""What turns the text of a flag into its value, and back: ``tf.flags.ArgumentParser`` and kin."""
+
+from __future__ import annotations
+
+import csv
+import enum
+import io
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+EXPORTS = {
+    "flags": [
+        "ArgumentParser", "ArgumentSerializer", "BaseListParser", "BooleanParser",
+        "CsvListSerializer", "EnumClassListSerializer", "EnumClassParser", "EnumClassSerializer",
+        "EnumParser", "FloatParser", "IntegerParser", "ListParser", "ListSerializer",
+        "WhitespaceSeparatedListParser",
+    ]
+}  # fmt: skip
+
+
+class ArgumentParser:
+    """Gives the value that an argument means. As it is: any text.
+
+    Attributes:
+        syntactic_help: What an argument must be, for messages.
+    """
+
+    syntactic_help = ""
+
+    def parse(self, argument: Any) -> Any:
+        """The value that an argument means; a value means itself.
+
+        Raises:
+            ValueError: It means none.
+            TypeError: It is of another type.
+        """
+        if not isinstance(argument, str):
+            raise TypeError(f"flag value must be a string, found {type(argument)!r}")
+        return argument
+
+    def flag_type(self) -> str:
+        """The name of the type."""
+        return "string"
+
+
+class ArgumentSerializer:
+    """Gives the text that means a value."""
+
+    def serialize(self, value: Any) -> str:
+        """The text."""
+        return str(value)
+
+
+class _NumericParser(ArgumentParser):
+    """A number, perhaps within bounds."""
+
+    number_article = ""
+    number_name = ""
+
+    def __init__(self, lower_bound: Any = None, upper_bound: Any = None) -> None:
+        self.lower_bound = lower_bound
+        self.upper_bound = upper_bound
+        self.syntactic_help = self._described()
+
+    def _described(self) -> str:
+        low, high, name = self.lower_bound, self.upper_bound, self.number_name
+        text = f"{self.number_article} {name}"
+        if low is not None and high is not None:
+            return f"{text} in the range [{low}, {high}]"
+        if low == 0:
+            return f"a non-negative {name}"
+        if high == 0:
+            return f"a non-positive {name}"
+        if isinstance(self, IntegerParser) and low == 1:
+            return f"a positive {name}"
+        if isinstance(self, IntegerParser) and high == -1:
+            return f"a negative {name}"
+        if high is not None:
+            return f"{text} <= {high}"
+        return text if low is None else f"{text} >= {low}"
+
+    def is_outside_bounds(self, val: Any) -> bool:
+        """Whether a number is less than the lower bound or more than the upper one."""
+        return (self.lower_bound is not None and val < self.lower_bound) or (
+            self.upper_bound is not None and val > self.upper_bound
+        )
+
+    def parse(self, argument: Any) -> Any:
+        """The number; a ValueError outside the bounds."""
+        value = self.convert(argument)
+        if self.is_outside_bounds(value):
+            raise ValueError(f"{value} is not {self.syntactic_help}")
+        return value
+
+    def convert(self, argument: Any) -> Any:
+        """The number, whatever the bounds."""
+        raise NotImplementedError
+
+
+class FloatParser(_NumericParser):
+    """A number."""
+
+    number_article = "a"
+    number_name = "number"
+
+    def convert(self, argument: Any) -> float:
+        """The number, whatever the bounds."""
+        if not isinstance(argument, (int, float, str)) or isinstance(argument, bool):
+            raise TypeError(
+                f"Expect argument to be a string, int, or float, found {type(argument)}"
+            )
+        return float(argument)
+
+    def flag_type(self) -> str:
+        """The name of the type."""
+        return "float"
+
+
+class IntegerParser(_NumericParser):
+    """A whole number; text may be hexadecimal (``0x10``) or octal (``0o7``)."""
+
+    number_article = "an"
+    number_name = "integer"
+
+    def convert(self, argument: Any) -> int:
+        """The number, whatever the bounds."""
+        if isinstance(argument, int) and not isinstance(argument, bool):
+            return argument
+        if not isinstance(argument, str):
+            raise TypeError(f"Expect argument to be a string or int, found {type(argument)}")
+        base = {"0x": 16, "0o": 8}.get(argument[:2].lower(), 10)
+        return int(argument, base)
+
+    def flag_type(self) -> str:
+        """The name of the type."""
+        return "int"
+
+
+class BooleanParser(ArgumentParser):
+    """True or False: ``true``, ``t``, ``1``, ``false``, ``f``, ``0`` in any case."""
+
+    def parse(self, argument: Any) -> bool:
+        """The value."""
+        if isinstance(argument, str):
+            if argument.lower() in ("true", "t", "1"):
+                return True
+            if argument.lower() in ("false", "f", "0"):
+                return False
+            raise ValueError("Non-boolean argument to boolean flag", argument)
+        if isinstance(argument, int) and argument in (0, 1):
+            return bool(argument)
+        raise TypeError("Non-boolean argument to boolean flag", argument)
+
+    def flag_type(self) -> str:
+        """The name of the type."""
+        return "bool"
+
+
+class EnumParser(ArgumentParser):
+    """One of a few words.
+
+    Args:
+        enum_values: The words.
+        case_sensitive: Whether capital letters count.
+
+    Raises:
+        ValueError: There are none.
+    """
+
+    def __init__(self, enum_values: Iterable[str], case_sensitive: bool = True) -> None:
+        self.enum_values = list(enum_values)
+        if not self.enum_values:
+            raise ValueError(f'enum_values cannot be empty, found "{enum_values}"')
+        self.case_sensitive = case_sensitive
+
+    def parse(self, argument: Any) -> str:
+        """The word, spelled as in the list."""
+        for word in self.enum_values:
+            if argument == word or (
+                not self.case_sensitive and str(argument).upper() == word.upper()
+            ):
+                return word
+        raise ValueError(f"value should be one of <{'|'.join(self.enum_values)}>")
+
+    def flag_type(self) -> str:
+        """The name of the type."""
+        return "string enum"
+
+
+class EnumClassParser(ArgumentParser):
+    """A member of an enumeration, by its name.
+
+    Args:
+        enum_class: The enumeration.
+        case_sensitive: Whether capital letters count.
+
+    Raises:
+        TypeError: It is no enumeration.
+        ValueError: It has no members, or several whose names differ by capital letters only.
+    """
+
+    def __init__(self, enum_class: type[enum.Enum], case_sensitive: bool = True) -> None:
+        if not (isinstance(enum_class, type) and issubclass(enum_class, enum.Enum)):
+            raise TypeError(f"{enum_class} is not a subclass of Enum.")
+        if not enum_class.__members__:
+            raise ValueError(f'enum_class cannot be empty, but "{enum_class}" is empty.')
+        self.enum_class = enum_class
+        self._fold = str if case_sensitive else str.lower
+        self._members = {self._fold(name): one for name, one in enum_class.__members__.items()}
+        if len(self._members) < len(enum_class.__members__):
+            raise ValueError(f"Duplicate enum values for {enum_class} using case_sensitive=False")
+
+    @property
+    def member_names(self) -> list[str]:
+        """The names that are understood."""
+        return list(self._members)
+
+    def parse(self, argument: Any) -> enum.Enum:
+        """The member."""
+        if isinstance(argument, self.enum_class):
+            return argument
+        if not isinstance(argument, str):
+            raise ValueError(f"{argument} is not an enum member or a name of a member")
+        found = self._members.get(self._fold(argument))
+        if found is None:
+            raise ValueError(f"value should be one of <{'|'.join(self._members)}>")
+        return found
+
+    def flag_type(self) -> str:
+        """The name of the type."""
+        return "enum class"
+
+
+class BaseListParser(ArgumentParser):
+    """Texts with something between them.
+
+    Args:
+        token: What is between them; blanks if None.
+        name: What the result is called in messages.
+    """
+
+    def __init__(self, token: str | None = None, name: str | None = None) -> None:
+        if not name:
+            raise AssertionError("a list parser needs a name")
+        self._token = token
+        self._name = name
+        self.syntactic_help = f"a {name} separated list"
+
+    def parse(self, argument: Any) -> list[str]:
+        """The texts."""
+        if isinstance(argument, list):
+            return argument
+        return [text.strip() for text in argument.split(self._token)] if argument else []
+
+    def flag_type(self) -> str:
+        """The name of the type."""
+        return f"{self._name} separated list of strings"
+
+
+class ListParser(BaseListParser):
+    """Texts with commas between them, with the quotes of a CSV file where they have commas."""
+
+    def __init__(self) -> None:
+        super().__init__(",", "comma")
+
+    def parse(self, argument: Any) -> list[str]:
+        """The texts."""
+        if isinstance(argument, list):
+            return argument
+        if not argument:
+            return []
+        try:
+            return [text.strip() for text in next(csv.reader([argument], strict=True))]
+        except csv.Error as error:
+            raise ValueError(
+                f"Unable to parse the value {argument!r} as a {self.flag_type()}: {error}"
+            ) from None
+
+
+class WhitespaceSeparatedListParser(BaseListParser):
+    """Texts with blanks between them; with ``comma_compat`` commas count as blanks."""
+
+    def __init__(self, comma_compat: bool = False) -> None:
+        self._comma_compat = comma_compat
+        super().__init__(None, "whitespace or comma" if comma_compat else "whitespace")
+
+    def parse(self, argument: Any) -> list[str]:
+        """The texts."""
+        if isinstance(argument, list):
+            return argument
+        text = argument or ""
+        return (text.replace(",", " ") if self._comma_compat else text).split()
+
+
+class ListSerializer(ArgumentSerializer):
+    """Texts with something between them."""
+
+    def __init__(self, list_sep: str) -> None:
+        self.list_sep = list_sep
+
+    def serialize(self, value: Any) -> str:
+        """The text."""
+        return self.list_sep.join(str(one) for one in value)
+
+
+class CsvListSerializer(ListSerializer):
+    """Texts as a line of a CSV file."""
+
+    def serialize(self, value: Any) -> str:
+        """The text."""
+        line = io.StringIO()
+        csv.writer(line, delimiter=self.list_sep).writerow([str(one) for one in value])
+        return line.getvalue().strip()
+
+
+class EnumClassSerializer(ArgumentSerializer):
+    """The name of a member of an enumeration."""
+
+    def __init__(self, lowercase: bool) -> None:
+        self._lowercase = lowercase
+
+    def serialize(self, value: Any) -> str:
+        """The text."""
+        return str(value.name.lower() if self._lowercase else value.name)
+
+
+class EnumClassListSerializer(ListSerializer):
+    """The names of members of an enumeration."""
+
+    def __init__(self, list_sep: str, **kwargs: Any) -> None:
+        super().__init__(list_sep)
+        self._one = EnumClassSerializer(**kwargs)
+
+    def serialize(self, value: Any) -> str:
+        """The text."""
+        members = value if isinstance(value, list) else [value]
+        return self.list_sep.join(self._one.serialize(member) for member in members)

@@ -1,0 +1,77 @@
+"""The functions of ``tf.gfile`` with the names that their arguments had; see ``tf.io.gfile``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.client import gfile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXPORTS = {
+    "gfile": [
+        "Copy", "DeleteRecursively", "Exists", "Glob", "IsDirectory", "ListDirectory", "MakeDirs",
+        "MkDir", "Remove", "Rename", "Stat", "Walk",
+    ],
+}  # fmt: skip
+
+
+def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
+    """Copy a file; :func:`tfnb.client.gfile.copy`."""
+    gfile.copy(oldpath, newpath, overwrite)
+
+
+def DeleteRecursively(dirname: Any) -> None:
+    """Remove a directory and everything in it; :func:`tfnb.client.gfile.rmtree`."""
+    gfile.rmtree(dirname)
+
+
+def Exists(filename: Any) -> bool:
+    """Whether there is a file or directory."""
+    return gfile.exists(filename)
+
+
+def Glob(filename: Any) -> list[str]:
+    """The paths that match a pattern, or one of several."""
+    return gfile.glob(filename)
+
+
+def IsDirectory(dirname: Any) -> bool:
+    """Whether there is a directory."""
+    return gfile.isdir(dirname)
+
+
+def ListDirectory(dirname: Any) -> list[str]:
+    """The names in a directory; :func:`tfnb.client.gfile.listdir`."""
+    return gfile.listdir(dirname)
+
+
+def MakeDirs(dirname: Any) -> None:
+    """Make a directory and those around it; :func:`tfnb.client.gfile.makedirs`."""
+    gfile.makedirs(dirname)
+
+
+def MkDir(dirname: Any) -> None:
+    """Make a directory; :func:`tfnb.client.gfile.mkdir`."""
+    gfile.mkdir(dirname)
+
+
+def Remove(filename: Any) -> None:
+    """Remove a file; :func:`tfnb.client.gfile.remove`."""
+    gfile.remove(filename)
+
+
+def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
+    """Rename a file or a directory; :func:`tfnb.client.gfile.rename`."""
+    gfile.rename(oldname, newname, overwrite)
+
+
+def Stat(filename: Any) -> gfile.FileStatistics:
+    """Size, time and kind of a file or directory; :func:`tfnb.client.gfile.stat`."""
+    return gfile.stat(filename)
+
+
+def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Every directory below one; ``in_order``: a directory comes before what is in it."""
+    return gfile.walk(top, in_order)
