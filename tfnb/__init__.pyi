@@ -19,6 +19,7 @@ from tfnb.client.public import audio as audio
 from tfnb.client.public import bitwise as bitwise
 from tfnb.client.public import compat as compat
 from tfnb.client.public import data as data
+from tfnb.client.public import debugger as debugger
 from tfnb.client.public import debugging as debugging
 from tfnb.client.public import dtypes as dtypes
 from tfnb.client.public import errors as errors
@@ -807,6 +808,7 @@ __all__ = [
     "cumsum",
     "custom_gradient",
     "data",
+    "debugger",
     "debugging",
     "decode_base64",
     "decode_compressed",

@@ -27,7 +27,8 @@ from tfnb.common_runtime import session_settings
 from tfnb.common_runtime.callables import Callables
 from tfnb.common_runtime.cost_model_manager import CostModelManager
 from tfnb.common_runtime.deadlines import DEADLINES
-from tfnb.common_runtime.executor import ExecutorState, drive
+from tfnb.common_runtime.debugged_executor import make_executors
+from tfnb.common_runtime.executor import drive
 from tfnb.common_runtime.executors_and_keys import (
     ExecutorItem,
     Executors,
@@ -305,6 +306,8 @@ class DirectSession(Session):
             hooks = recorder.hooks(hooks)
         call_frame = CallFrame(args, len(executors.fetches))
         states: Sequence[ImmutableExecutorState] = executors.states
+        if pool is not None and hooks.debugger is not None:
+            pool = None  # node by node, in one thread
         if pool is None:
             run_state = RunState(call_frame, hooks, needs_wake=executors.has_async)
         else:
@@ -368,17 +371,14 @@ class DirectSession(Session):
         try:
             if hooks.step_started is not None:
                 hooks.step_started(run_state.step_id, executors.signature_id, perf_counter_ns())
-            if len(states) == 1 and states[0].schedule is not None:
+            if len(states) == 1 and states[0].schedule is not None and hooks.debugger is None:
                 try:
                     run_acyclic(states[0], run_state, step, 0)
                 except BaseException as failure:
                     run_state.abort(failure)
                     raise
             else:
-                running = [
-                    ExecutorState(state, run_state, step, index)
-                    for index, state in enumerate(states)
-                ]
+                running = make_executors(states, run_state, step)
                 drive(run_state, running)
                 check_retvals(executors, run_state, running)
             for device in executors.devices_to_sync:

@@ -13,7 +13,8 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from tfnb.common_runtime.executor import ExecutorState, drive
+from tfnb.common_runtime.debugged_executor import make_executors
+from tfnb.common_runtime.executor import drive
 from tfnb.common_runtime.lowering.emit import run_acyclic
 from tfnb.common_runtime.run_state import CallFrame, RunState, new_step_id
 from tfnb.common_runtime.step_stats_collector import OutputRecorder
@@ -24,6 +25,7 @@ from tfnb.core.op_kernel import StepContext
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
+    from tfnb.common_runtime.executor import ExecutorState
     from tfnb.common_runtime.function_library_runtime import InstantiatedFunction
     from tfnb.core.op_kernel import FunctionCall, OpKernelContext, type_of_done
 
@@ -59,10 +61,9 @@ class PendingCall:
         frame = CallFrame(args, function.num_retvals)
         self.run_state = caller.nested(frame, self, shared)
         step = _begin(function, ctx, self.run_state, frame)
-        self.executors = [
-            ExecutorState(state, self.run_state, step, index)
-            for index, state in enumerate(function.states(caller.pool))
-        ]
+        self.executors = make_executors(
+            function.states(caller.pool), self.run_state, step, function.name
+        )
         self.run_state.executors = self.executors
         caller.inbox.extend((executor, None, None) for executor in self.executors)
 
@@ -138,12 +139,10 @@ def call_now(
     states = function.states(run_state.pool)
     running: list[ExecutorState] = []
     try:
-        if len(states) == 1 and states[0].schedule is not None:
+        if len(states) == 1 and states[0].schedule is not None and run_state.hooks.debugger is None:
             run_acyclic(states[0], run_state, step, 0)
         else:
-            running = [
-                ExecutorState(state, run_state, step, index) for index, state in enumerate(states)
-            ]
+            running = make_executors(states, run_state, step, function.name)
             drive(run_state, running)
     except Exception as error:
         add_call_note(error, function, ctx)

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.common_runtime.executor import ExecutorState, end_step, pump, wait_for_answer
+from tfnb.common_runtime.debugged_executor import make_executors
+from tfnb.common_runtime.executor import end_step, pump, wait_for_answer
 from tfnb.common_runtime.executors_and_keys import refuse_resource
 from tfnb.common_runtime.run_state import RunState
 from tfnb.common_runtime.step_stats_collector import add_allocations
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tfnb.common_runtime.direct_session import DirectSession
+    from tfnb.common_runtime.executor import ExecutorState
     from tfnb.common_runtime.executors_and_keys import Executors
 
 _log = logging.getLogger("tfnb")
@@ -73,18 +75,14 @@ class PartialRuns:
             executors = session.create_executors(*key, is_partial_run=True)
             with self._lock:
                 executors = self._signatures.setdefault(key, executors)
-        pool = session.default_pool
-        run_state = RunState(None, session.step_events.hooks, pool=pool)
+        hooks = session.step_events.hooks
+        pool = session.default_pool if hooks.debugger is None else None
+        run_state = RunState(None, hooks, pool=pool)
         step = session.step_context(run_state)
-        states = [
-            ExecutorState(state, run_state, step, index)
-            for index, state in enumerate(
-                executors.states if pool is None else executors.pool_choice.choose()
-            )
-        ]
+        chosen = executors.states if pool is None else executors.pool_choice.choose()
+        states = make_executors(chosen, run_state, step)
         run_state.executors = states
         handle = f"{';'.join(feeds)}->{';'.join(fetches)}/{';'.join(targets)}/{next(self._numbers)}"
-        hooks = run_state.hooks
         if hooks.step_started is not None:
             hooks.step_started(run_state.step_id, executors.signature_id, time.perf_counter_ns())
         if hooks.inside is not None:

@@ -178,6 +178,10 @@ class StepProgress:
         """How many edges lead into a node, data and control."""
         return len(self._before.get(id(item), ()))
 
+    def sources(self, item: NodeItem) -> list[NodeItem]:
+        """The nodes before a node, data and control, each once."""
+        return list(dict.fromkeys(before for before, _ in self._before.get(id(item), ())))
+
     def missing_inputs(self, item: NodeItem, iteration: IterationState) -> list[NodeItem]:
         """The nodes that have given a node neither a value nor the news that there is none."""
         edges = {id(before) for before, _ in self._before.get(id(item), ())}

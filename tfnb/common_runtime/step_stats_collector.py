@@ -322,6 +322,7 @@ class RunRecorder:
             inside.add(_Forward(hooks.inside))
         inside.add(self.collector)
         found.inside = inside.hooks
+        found.debugger = found.inside.debugger = hooks.debugger
         return found
 
     def finish(self) -> None:

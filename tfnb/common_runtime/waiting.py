@@ -151,6 +151,73 @@ def warn_if_final(run_state: RunState) -> bool:
     return True
 
 
+def explain_node(executors: Sequence[ExecutorState], name: str) -> Standstill:
+    """Why a node of a step has not run yet, or that it has, in each iteration that lives."""
+    step = StepProgress(executors)
+    found = [(executor, item) for executor in executors for item in _items_named(executor, name)]
+    if not found:
+        finding = Finding("it was pruned, folded, or stands in a function", name)
+        return Standstill(f"'{name}' is no node of this step:", (finding,))
+    findings = []
+    for executor, item in found:
+        places = [
+            iteration
+            for frame in frames_below(executor.propagator.root)
+            if frame.info is item.frame
+            for iteration in list(frame.iterations.values())
+        ]
+        findings += [_state_of(step, executor, item, place) for place in places]
+        if not places:
+            text = f"no frame '{item.frame.name}' lives: nothing has entered it, or it has ended"
+            enters = [
+                Finding(f"'{enter.name}' would enter it", enter.name)
+                for enter in executor.immutable.items
+                if enter.is_enter and enter.frame_name == item.frame.name
+            ]
+            findings.append(Finding(text, name, tuple(enters[:_MOST_PARTNERS])))
+        findings += _held_back(executor.propagator.root)
+    return Standstill(f"'{name}' ({found[0][1].op}):", tuple(findings))
+
+
+def _items_named(executor: ExecutorState, name: str) -> list[NodeItem]:
+    position = executor.immutable.find_id(name)
+    return [] if position < 0 else [executor.immutable.items[position]]
+
+
+def _state_of(
+    step: StepProgress, executor: ExecutorState, item: NodeItem, iteration: IterationState
+) -> Finding:
+    """One node in one iteration."""
+    where = _where(iteration)
+    for other, place, _ in list(executor.propagator.ready):
+        if other is item and place is iteration:
+            return Finding(f"is ready and comes soon{where}", item.name)
+    for other, (waiting, place, _), args, _ in list(executor.run_state.waiting.values()):
+        if waiting is item and place is iteration:
+            return _describe(step, other, item, iteration, args)[0]
+    status = step.status(item, iteration)
+    if status == NodeStatus.DONE:
+        return Finding(f"has run, or runs now{where}", item.name)
+    if status == NodeStatus.DEAD:
+        origin = step.origin_of_deadness(item, iteration)
+        reasons: tuple[Finding, ...] = () if origin is None else (_origin_finding(origin),)
+        return Finding(f"is dead{where}", item.name, reasons)
+    waiting_nodes, stopped = step.blockers(item, iteration)
+    reasons = tuple(
+        Finding(f"'{one.name}' ({one.op}) before it has not answered", one.name)
+        for one in waiting_nodes[:_MOST_PARTNERS]
+    )
+    if stopped is not None and stopped[0] is not item and not reasons:
+        reasons = (_missing_inputs(step, *stopped),)
+    missing = _missing_inputs(step, item, iteration)
+    return Finding(f"waits{where}: {missing.text}", item.name, reasons)
+
+
+def _origin_finding(origin: NodeItem) -> Finding:
+    did = "sent its value the other way" if "Switch" in origin.op else "gave no value"
+    return Finding(f"'{origin.name}' ({origin.op}) {did}", origin.name)
+
+
 # -- one node that waits ---------------------------------------------------------------------------
 
 
@@ -386,5 +453,4 @@ def _reason_of_absence(step: StepProgress, position: int) -> tuple[bool, Finding
     origin = step.origin_of_deadness(*place)
     if origin is None:
         return True, None
-    did = "sent its value the other way" if "Switch" in origin.op else "gave no value"
-    return True, Finding(f"'{origin.name}' ({origin.op}) {did}", origin.name)
+    return True, _origin_finding(origin)

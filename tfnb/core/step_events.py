@@ -15,7 +15,7 @@ import logging
 import threading
 import weakref
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -166,6 +166,24 @@ class StepObserver:
         """A step has ended; ``error`` is the message of what it failed with."""
 
 
+class StepDebugger(Protocol):
+    """Whoever holds steps up between two nodes, to look and to change what lies there.
+
+    An observer hears of a step; a debugger drives it.  There is at most one per session, and the
+    steps it wants run node by node on the reference executor.  Its methods are called by the thread
+    that drives the step, with the runtime's own objects.
+    """
+
+    def wants(self, run_state: Any) -> bool:
+        """Whether a step, or a call inside one, is to run node by node."""
+
+    def choose(self, executor: Any, ready: Any) -> Any:
+        """Takes the node that runs next out of the ready ones; may keep the step waiting."""
+
+    def ran(self, executor: Any, tagged: Any, outputs: Any) -> None:
+        """A node has run, or was dead (``outputs`` is None), and its outputs went on their way."""
+
+
 HOOKS = tuple(
     name for name, value in vars(StepObserver).items() if callable(value) and name[0] != "_"
 )
@@ -177,6 +195,7 @@ class StepHooks:
 
     Attributes:
       inside: the hooks of those who listen inside calls too; None where nobody does.
+      debugger: who drives the step node by node; None where nobody does.
     """
 
     graph_placed: Callable[..., None] | None = None
@@ -195,6 +214,7 @@ class StepHooks:
     tensor_received: Callable[..., None] | None = None
     step_done: Callable[..., None] | None = None
     inside: StepHooks | None = None
+    debugger: StepDebugger | None = None
 
 
 IDLE_HOOKS = StepHooks()
@@ -211,6 +231,7 @@ class StepEvents:
     )  # guarded by _lock
     _functions: dict[int, PartitionedGraph] = field(default_factory=dict)  # guarded by _lock
     hooks: StepHooks = field(default_factory=StepHooks)
+    _debugger: StepDebugger | None = None
 
     @classmethod
     def for_session(cls) -> StepEvents:
@@ -247,6 +268,17 @@ class StepEvents:
         """Takes an observer off; one that is not there is no error."""
         with self._lock:
             self._observers = tuple(o for o in self._observers if o is not observer)
+            self.hooks = self._make_hooks()
+
+    @property
+    def debugger(self) -> StepDebugger | None:
+        """Who drives the session's steps node by node, if anybody does."""
+        return self._debugger
+
+    def set_debugger(self, debugger: StepDebugger | None) -> None:
+        """Has the steps that begin from now on driven by a debugger, or by none."""
+        with self._lock:
+            self._debugger = debugger
             self.hooks = self._make_hooks()
 
     def placed(self, placed: PlacedGraph) -> None:
@@ -298,6 +330,11 @@ class StepEvents:
             alike = len(inside) == len(self._observers)
             hooks.inside = hooks if alike else self._hooks_of(inside)
             hooks.inside.inside = hooks.inside
+        if self._debugger is not None:
+            if hooks.inside is None:
+                hooks.inside = StepHooks()
+                hooks.inside.inside = hooks.inside
+            hooks.debugger = hooks.inside.debugger = self._debugger
         return hooks
 
     def _hooks_of(self, observers: Iterable[StepObserver]) -> StepHooks:

@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 TABLE: dict[str, dict[str, str]] = {
+    "tfnb.client.debugger.breakpoints": {
+        "debugger": "Breakpoint",
+    },
+    "tfnb.client.debugger.debugger": {
+        "debugger": "Debugger",
+    },
+    "tfnb.client.debugger.stop": {
+        "debugger": "Stop",
+    },
+    "tfnb.client.debugger.text_debugger": {
+        "debugger": "TextDebugger",
+    },
+    "tfnb.client.debugger.watched_tensor": {
+        "debugger": "WatchedTensor",
+    },
     "tfnb.client.flag": {
         "flags": (
             "BooleanFlag CantOpenFlagFileError DuplicateFlagError EnumClassFlag EnumFlag Error "

@@ -1,0 +1,1 @@
+"""``tfnb.debugger``: stop a step between two nodes, look inside, change values, go on."""
