@@ -6,20 +6,24 @@ Corresponds to TensorFlow's ``matmul_op_fused.cc`` and ``conv_ops_fused_impl.h``
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import InferenceContext, merge_shapes
 from tfnb.ops.activation_ops import elu, leaky_relu_op, relu, relu6_op
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.conv_ops import conv2d_op
 from tfnb.ops.cwise_unary_ops import sigmoid_op
 from tfnb.ops.matmul_ops import mat_mul, matmul_shape
+from tfnb.ops.normalization_ops import fused_batch_norm_v3
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tfnb.core.tensor_shape import TensorShape
 
 _ACTIVATIONS = ("Relu", "Relu6", "Elu", "LeakyRelu")
 _PRODUCT_ACTIVATIONS = (*_ACTIVATIONS, "Tanh", "Sigmoid")
@@ -160,3 +164,73 @@ def _fused_conv2d(
         factor = scale / xp.sqrt(variance + np.float32(epsilon))
         result = ((result - mean) * factor + offset).astype(x.dtype, copy=False)
     return _activated(xp, result, activation, leakyrelu_alpha) if activation else result
+
+
+def _fused_norm_ex_shape(c: InferenceContext) -> list[TensorShape]:
+    shape = fused_batch_norm_v3.shape_function
+    assert shape is not None
+    found = list(cast("list[TensorShape]", shape(c)))
+    for side in c.inputs[c.input_range("side_input")]:
+        found[0] = merge_shapes(found[0], side)
+    return found
+
+
+@register_op(
+    "_FusedBatchNormEx",
+    "x: T, scale: U, offset: U, mean: U, variance: U, *side_input: num_side_inputs * T "
+    "-> y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, "
+    "reserve_space_3: U",
+    "T: {half, float, bfloat16}",
+    "U: {float}",
+    "epsilon: float = 9.99999975e-05",
+    "exponential_avg_factor: float = 1",
+    "num_side_inputs: int >= 0 = 0",
+    "activation_mode: string = 'Identity'",
+    "data_format: {'NHWC', 'NCHW'} = 'NHWC'",
+    "is_training: bool = true",
+    shape=_fused_norm_ex_shape,
+)
+def fused_batch_norm_ex(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    side_input: Any,
+    *,
+    epsilon: float,
+    exponential_avg_factor: float,
+    activation_mode: str,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    """The activation of a batch normalization plus at most one more tensor."""
+    if activation_mode not in ("Identity", "Relu"):
+        raise errors.invalid_argument(f"Unsupported activation mode: {activation_mode}")
+    if len(side_input) > 1:
+        raise errors.invalid_argument("FusedBatchNorm accepts at most one side input.")
+    if side_input and activation_mode == "Identity":
+        raise errors.invalid_argument("FusedBatchNorm with a side input needs an activation.")
+    y, *statistics = fused_batch_norm_v3.function(  # type: ignore[misc]
+        xp,
+        x,
+        scale,
+        offset,
+        mean,
+        variance,
+        epsilon=epsilon,
+        exponential_avg_factor=exponential_avg_factor,
+        data_format=data_format,
+        is_training=is_training,
+    )
+    if side_input:
+        if side_input[0].shape != x.shape:
+            raise errors.invalid_argument(
+                f"side_input shape must be equal to input shape: {shape_text(side_input[0].shape)} "
+                f"!= {shape_text(x.shape)}"
+            )
+        y = y + side_input[0]
+    if activation_mode == "Relu":
+        y = xp.maximum(y, y.dtype.type(0))
+    return (y, *statistics)

@@ -1101,23 +1101,27 @@ OPS: dict[str, str] = {
         "ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent "
         "ApplyMomentum ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent "
         "ApplyRMSProp BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e "
-        "BesselK1 BesselK1e BesselY0 BesselY1 Dawsn ExperimentalParallelInterleaveDataset Expint "
-        "FFT FFT2D FFT3D FIFOQueue FresnelCos FresnelSin IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D "
-        "InterleaveDataset LearnedUnigramCandidateSampler LegacyParallelInterleaveDatasetV2 "
-        "PaddingFIFOQueue ParallelInterleaveDataset ParallelInterleaveDatasetV2 "
-        "ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 PriorityQueue RFFT RFFT2D RFFT3D "
-        "RandomShuffleQueue ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad "
-        "ResourceApplyAdagradDA ResourceApplyAdagradV2 ResourceApplyAdam "
-        "ResourceApplyAdamWithAmsgrad ResourceApplyAddSign ResourceApplyCenteredRMSProp "
-        "ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyGradientDescent "
-        "ResourceApplyKerasMomentum ResourceApplyMomentum ResourceApplyPowerSign "
-        "ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent ResourceApplyRMSProp "
-        "ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin "
-        "ResourceScatterMul ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin "
-        "ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub ResourceScatterUpdate "
-        "ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA "
-        "ResourceSparseApplyAdagradV2 ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl "
-        "ResourceSparseApplyFtrlV2 ResourceSparseApplyKerasMomentum ResourceSparseApplyMomentum "
+        "BesselK1 BesselK1e BesselY0 BesselY1 BlockLSTMGrad BlockLSTMGradV2 CudnnRNN "
+        "CudnnRNNBackprop CudnnRNNBackpropV2 CudnnRNNBackpropV3 CudnnRNNCanonicalToParams "
+        "CudnnRNNCanonicalToParamsV2 CudnnRNNParamsSize CudnnRNNParamsToCanonical "
+        "CudnnRNNParamsToCanonicalV2 CudnnRNNV2 CudnnRNNV3 Dawsn "
+        "ExperimentalParallelInterleaveDataset Expint FFT FFT2D FFT3D FIFOQueue FresnelCos "
+        "FresnelSin IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D InterleaveDataset "
+        "LearnedUnigramCandidateSampler LegacyParallelInterleaveDatasetV2 PaddingFIFOQueue "
+        "ParallelInterleaveDataset ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 "
+        "ParallelInterleaveDatasetV4 PriorityQueue RFFT RFFT2D RFFT3D RandomShuffleQueue "
+        "ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA "
+        "ResourceApplyAdagradV2 ResourceApplyAdam ResourceApplyAdamWithAmsgrad "
+        "ResourceApplyAddSign ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 "
+        "ResourceApplyGradientDescent ResourceApplyKerasMomentum ResourceApplyMomentum "
+        "ResourceApplyPowerSign ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent "
+        "ResourceApplyRMSProp ResourceScatterAdd ResourceScatterDiv ResourceScatterMax "
+        "ResourceScatterMin ResourceScatterMul ResourceScatterNdAdd ResourceScatterNdMax "
+        "ResourceScatterNdMin ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub "
+        "ResourceScatterUpdate ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad "
+        "ResourceSparseApplyAdagradDA ResourceSparseApplyAdagradV2 "
+        "ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl ResourceSparseApplyFtrlV2 "
+        "ResourceSparseApplyKerasMomentum ResourceSparseApplyMomentum "
         "ResourceSparseApplyProximalAdagrad ResourceSparseApplyProximalGradientDescent "
         "ResourceSparseApplyRMSProp ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul "
         "ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate ScatterSub "
@@ -1136,6 +1140,9 @@ OPS: dict[str, str] = {
         "BarrierTakeMany"
     ),
     "tfnb.ops.bias_ops": "BiasAdd BiasAddGrad BiasAddV1",
+    "tfnb.ops.block_rnn_ops": (
+        "BlockLSTM BlockLSTMV2 GRUBlockCell GRUBlockCellGrad LSTMBlockCell LSTMBlockCellGrad"
+    ),
     "tfnb.ops.candidate_sampling_ops": (
         "AllCandidateSampler ComputeAccidentalHits FixedUnigramCandidateSampler "
         "LogUniformCandidateSampler UniformCandidateSampler"
@@ -1176,6 +1183,7 @@ OPS: dict[str, str] = {
         "Square Tan Tanh TanhGrad"
     ),
     "tfnb.ops.data_flow_ops": "DynamicPartition DynamicStitch ParallelDynamicStitch",
+    "tfnb.ops.data_format_ops": "DataFormatDimMap DataFormatVecPermute",
     "tfnb.ops.dataset_batch_ops": (
         "BatchDataset BatchDatasetV2 ExperimentalMapAndBatchDataset ExperimentalUnbatchDataset "
         "MapAndBatchDataset PaddedBatchDataset PaddedBatchDatasetV2 ParallelBatchDataset "
@@ -1220,7 +1228,7 @@ OPS: dict[str, str] = {
         "Case DeviceIndex FakeParam For If PartitionedCall StatefulPartitionedCall StatelessCase "
         "StatelessIf StatelessWhile SymbolicGradient ToBool While _If _While"
     ),
-    "tfnb.ops.fused_ops": "_FusedConv2D _FusedMatMul",
+    "tfnb.ops.fused_ops": "_FusedBatchNormEx _FusedConv2D _FusedMatMul",
     "tfnb.ops.gather_ops": "Gather GatherNd GatherV2",
     "tfnb.ops.histogram_ops": "Bincount Bucketize DenseBincount HistogramFixedWidth",
     "tfnb.ops.identity_ops": (
@@ -1290,6 +1298,7 @@ OPS: dict[str, str] = {
     "tfnb.ops.one_hot_ops": "OneHot",
     "tfnb.ops.optional_ops": "OptionalFromValue OptionalGetValue OptionalHasValue OptionalNone",
     "tfnb.ops.pad_ops": "MirrorPad MirrorPadGrad Pad PadV2",
+    "tfnb.ops.padded_conv_ops": "FusedPadConv2D FusedResizeAndPadConv2D",
     "tfnb.ops.parsing_ops": (
         "DecodeCSV DecodeCompressed DecodeJSONExample DecodePaddedRaw DecodeRaw ParseTensor "
         "SerializeTensor"
