@@ -32,13 +32,15 @@ def _lstm_steps() -> None:
     output, weights = normal(_BATCH, _CELLS, seed=2), _weights()
     step = [x, state, output, *weights]
     # The gradient of a single step was TensorFlow's contrib's, so TensorFlow has no answer now.
-    for attrs in (
-        {},
-        {"use_peephole": True},
-        {"forget_bias": 0.25, "cell_clip": 0.5},
-        {"cell_clip": -1.0, "use_peephole": True},
-    ):
-        SAMPLES.append(checked(op("LSTMBlockCell", *step, **attrs), gradient=False, **_LOOSE))
+    SAMPLES.extend(
+        checked(op("LSTMBlockCell", *step, **attrs), gradient=False, **_LOOSE)
+        for attrs in (
+            {},
+            {"use_peephole": True},
+            {"forget_bias": 0.25, "cell_clip": 0.5},
+            {"cell_clip": -1.0, "use_peephole": True},
+        )
+    )
     SAMPLES.append(checked(sweep("half", "LSTMBlockCell", *step), gradient=False, atol=4e-3))
     for position, wrong in (
         (0, normal(_BATCH + 1, _INPUTS)),

@@ -18,8 +18,8 @@ def _runs() -> None:
         cell = _H if mode == "lstm" else np.float32(0)
         for direction in ("unidirectional", "bidirectional"):
             attrs = {"rnn_mode": mode, "direction": direction}
-            for name in ("CudnnRNN", "CudnnRNNV2"):
-                SAMPLES.append(op(name, _X, _H, cell, _PARAMS, **attrs))
+            SAMPLES.append(op("CudnnRNN", _X, _H, cell, _PARAMS, **attrs))
+            SAMPLES.append(op("CudnnRNNV2", _X, _H, cell, _PARAMS, **attrs))
             SAMPLES.append(op("CudnnRNNV3", _X, _H, cell, _PARAMS, lengths, **attrs))
             outputs = [normal(7, 3, 5), _H, cell, normal(7, 3, 5), _H, cell]
             rest = [_X, _H, cell, _PARAMS]

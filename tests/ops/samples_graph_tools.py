@@ -26,8 +26,10 @@ def _formats() -> None:
     for values in ([1, 2, 3, 4, 5], [1, 2, 3]):
         attrs = {"src_format": "NDHWC", "dst_format": "NCDHW"}
         SAMPLES.append(op("DataFormatVecPermute", values, **attrs))
-    for bad in (3, [1, 2, 3], [[1, 2, 3], [1, 2, 3]], [[[1, 2], [3, 4]]]):
-        SAMPLES.append(op("DataFormatVecPermute", bad, error="rank|rows|dimension|2D"))
+    SAMPLES.extend(
+        op("DataFormatVecPermute", bad, error="rank|rows|dimension|2D")
+        for bad in (3, [1, 2, 3], [[1, 2, 3], [1, 2, 3]], [[[1, 2], [3, 4]]])
+    )
 
 
 _formats()
