@@ -290,7 +290,12 @@ register_tensor_conversion_function((list, tuple), _packed, 99)
 # ------------------------------------------------------------------------------------------- Concat
 
 
-def _concat_shape(c: InferenceContext, parts: list[TensorShape], axis_index: int) -> TensorShape:
+def concat_shape(c: InferenceContext, parts: list[TensorShape], axis_index: int) -> TensorShape:
+    """The shape of tensors one after another along the axis that is an input.
+
+    Raises:
+      ValueError: they do not fit, or have no such axis.
+    """
     c.with_rank(axis_index, 0)
     axis = c.constant_value(axis_index)
     rank = None
@@ -337,7 +342,12 @@ def _first_known(parts: list[TensorShape]) -> Any:
     return next(part.dim_values for part in parts if part.dim_values is not None)
 
 
-def _join(xp: Any, axis: Any, values: Any, argument: str) -> Any:
+def joined(xp: Any, axis: Any, values: Any, argument: str) -> Any:
+    """The tensors one after another along an axis, which is called ``argument`` in errors.
+
+    Raises:
+      InvalidArgumentError: they do not fit, or have no such axis.
+    """
     if axis.size != 1 or axis.ndim > 1:
         raise errors.invalid_argument(
             f"{argument} tensor should be a scalar integer, but got shape {shape_text(axis.shape)}"
@@ -376,12 +386,12 @@ def _join(xp: Any, axis: Any, values: Any, argument: str) -> Any:
     "concat_dim: int32, values: N * T -> output: T",
     "N: int >= 2",
     "T: type",
-    shape=lambda c: _concat_shape(c, list(c.inputs[1:]), 0),
+    shape=lambda c: concat_shape(c, list(c.inputs[1:]), 0),
     host_memory=("concat_dim",),
 )
 def concat_op(xp: Any, concat_dim: Any, values: Any) -> Any:
     """The tensors one after another along an axis; an older form of ConcatV2."""
-    return _join(xp, concat_dim, values, "concat_dim")
+    return joined(xp, concat_dim, values, "concat_dim")
 
 
 @register_op(
@@ -390,12 +400,12 @@ def concat_op(xp: Any, concat_dim: Any, values: Any) -> Any:
     "N: int >= 2",
     "T: type",
     "Tidx: {int32, int64} = DT_INT32",
-    shape=lambda c: _concat_shape(c, list(c.inputs[:-1]), len(c.inputs) - 1),
+    shape=lambda c: concat_shape(c, list(c.inputs[:-1]), len(c.inputs) - 1),
     host_memory=("axis",),
 )
 def concat_v2(xp: Any, values: Any, axis: Any) -> Any:
     """The tensors one after another along an axis."""
-    return _join(xp, axis, values, "axis")
+    return joined(xp, axis, values, "axis")
 
 
 @concat_op.gradient

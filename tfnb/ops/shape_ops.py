@@ -213,7 +213,7 @@ def rank_internal(input: Any, name: str | None = None, optimize: bool = True) ->
 # ------------------------------------------------------------------------------------------ Reshape
 
 
-def _reshape_shape(c: InferenceContext) -> TensorShape:
+def reshape_shape(c: InferenceContext) -> TensorShape:
     target = c.constant_value_as_shape(1)
     dims, out = c.inputs[0].dim_values, target.dim_values
     if dims is None or out is None:
@@ -258,7 +258,7 @@ def _with_dim(dims: Any, index: int, dim: int | None) -> TensorShape:
     "tensor: T, shape: Tshape -> output: T",
     "T: type",
     "Tshape: {int32, int64} = DT_INT32",
-    shape=_reshape_shape,
+    shape=reshape_shape,
     host_memory=("shape",),
 )
 def reshape_op(xp: Any, tensor: Any, shape: Any) -> Any:

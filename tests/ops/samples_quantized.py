@@ -1,0 +1,220 @@
+"""Rows for quantized numbers: to floats and back, and ops that compute with them."""
+
+# ruff: noqa: PERF401 - every row is one append, loops or not
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.ops.samples import NUMPY_TYPES, Many, Sample, normal, op, sweep
+
+SAMPLES: list[Sample | list[Sample]] = []
+
+_QUANTIZED = ("qint8", "quint8", "qint16", "quint16", "qint32")
+_MODES = ("MIN_COMBINED", "MIN_FIRST", "SCALED")
+
+
+def numbers(dtype: str, *shape: int, seed: int = 0, bits: int | None = None) -> Any:
+    """The same quantized numbers everywhere, over the whole type or within some bits."""
+    target = NUMPY_TYPES[dtype]
+    info = np.iinfo(target)
+    low, high = int(info.min), int(info.max)
+    if bits is not None:
+        low, high = max(low, -(1 << bits)), min(high, 1 << bits)
+    state = np.random.RandomState(seed + sum(shape))
+    return state.randint(low, high, size=shape, dtype=np.int64).astype(target)
+
+
+def _quantize() -> None:
+    x = np.concatenate([normal(40), np.array([-1, 1.5, 0, 1e-9, 2.5, -7], np.float32)])
+    for dtype in _QUANTIZED:
+        for mode in _MODES:
+            attrs = {"T": dtype, "mode": mode}
+            for low, high in ((-1.0, 1.5), (0.25, 3.0), (-2.0, -0.5), (0.5, 0.5)):
+                SAMPLES.append(op("QuantizeV2", x, low, high, **attrs))
+            rows = x[:12].reshape(2, 3, 2)
+            lows, highs = [-1.0, 0.1, -2.0], [1.0, 0.7, -0.3]
+            refusal = "not implemented" if mode == "MIN_FIRST" else None
+            SAMPLES.append(op("QuantizeV2", rows, lows, highs, axis=1, error=refusal, **attrs))
+    for dtype in ("qint8", "quint8"):
+        for narrow in (False, True):
+            attrs = {"T": dtype, "mode": "SCALED", "narrow_range": narrow}
+            SAMPLES.append(op("QuantizeV2", x, -1.0, 1.5, round_mode="HALF_TO_EVEN", **attrs))
+    row = op("QuantizeV2", x, 0.5, 0.5, T="quint8", ensure_minimum_range=0.5)
+    SAMPLES.append(row)
+    SAMPLES.append(op("QuantizeV2", normal(0, 3), -1.0, 1.0, T="quint8"))
+    bad = {"T": "quint8"}
+    SAMPLES.append(op("QuantizeV2", x, 1.0, -1.0, error="larger than", **bad))
+    row = op("QuantizeV2", x, -1.0, 1.0, round_mode="HALF_TO_EVEN", error="only supported", **bad)
+    SAMPLES.append(row)
+    SAMPLES.append(op("QuantizeV2", x, [-1.0], [1.0], error="rank|scalar", **bad))
+    SAMPLES.append(op("QuantizeV2", x, -1.0, 1.0, axis=-2, error="xis", **bad))
+    SAMPLES.append(op("QuantizeV2", x, [-1.0], [1.0], axis=3, error="rank|xis", **bad))
+    SAMPLES.append(op("QuantizeV2", x, [-1.0], [1.0], axis=0, error="equal|element", **bad))
+
+
+def _dequantize() -> None:
+    for dtype in _QUANTIZED:
+        x = numbers(dtype, 3, 4)
+        for mode in _MODES:
+            attrs = {"T": dtype, "mode": mode}
+            for low, high in ((-1.0, 1.5), (0.25, 3.0), (-2.0, -0.5), (0.5, 0.5)):
+                SAMPLES.append(op("Dequantize", x, low, high, **attrs))
+            refusal = None if mode == "MIN_COMBINED" else "output type is bfloat16"
+            row = op("Dequantize", x, -1.0, 2.0, dtype="bfloat16", error=refusal, **attrs)
+            SAMPLES.append(row)
+        SAMPLES.append(op("Dequantize", x, -1.0, 0.5, T=dtype, mode="SCALED", narrow_range=True))
+    x = numbers("quint8", 3, 4)
+    SAMPLES.append(op("Dequantize", x, [-1.0], [1.0], T="quint8", error="rank|scalar"))
+    SAMPLES.append(op("Dequantize", x, [-1.0], [1.0], T="quint8", axis=0, error="equal|Axis"))
+    SAMPLES.append(op("Dequantize", x, [-1.0], [1.0], T="quint8", axis=2, error="rank|Axis"))
+    SAMPLES.append(op("Dequantize", x, 1.0, -1.0, T="quint8"))
+
+
+def _and_dequantize() -> None:
+    x = normal(3, 4) * 2
+    for attrs in (
+        {},
+        {"signed_input": False},
+        {"num_bits": 4},
+        {"range_given": True},
+        {"range_given": True, "signed_input": False, "num_bits": 3},
+    ):
+        for more in ({}, {"round_mode": "HALF_UP"}, {"narrow_range": True}):
+            name = "QuantizeAndDequantizeV2"
+            SAMPLES.append(sweep("float double", name, x, -1.0, 1.5, **attrs, **more))
+            SAMPLES.append(op("QuantizeAndDequantizeV4", x, -1.0, 1.5, **attrs, **more))
+        lows, highs = [-1.0, 0.1, -2.0, -0.5], [1.0, 0.7, -0.3, 3.0]
+        # With a range that is given, TensorFlow's kernel takes a scalar only, whatever the axis.
+        for name in ("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4"):
+            if "range_given" not in attrs:
+                SAMPLES.append(op(name, x, lows, highs, axis=1, **attrs))
+        bits = attrs.get("num_bits", 8)
+        rest = {key: value for key, value in attrs.items() if key != "num_bits"}
+        for narrow in (False, True):
+            name = "QuantizeAndDequantizeV3"
+            SAMPLES.append(op(name, x, -1.0, 1.5, bits, narrow_range=narrow, **rest))
+    grads = normal(3, 4, seed=5)
+    SAMPLES.append(sweep("float double", "QuantizeAndDequantizeV4Grad", grads, x, -1.0, 1.5))
+    lows, highs = [-1.0, 0.1, -2.0, -0.5], [1.0, 0.7, -0.3, 3.0]
+    SAMPLES.append(op("QuantizeAndDequantizeV4Grad", grads, x, lows, highs, axis=1))
+    zeros = np.zeros((2, 2), np.float32)
+    SAMPLES.append(op("QuantizeAndDequantizeV2", zeros, 0.0, 0.0))
+    SAMPLES.append(op("QuantizeAndDequantizeV2", zeros, 0.0, 0.0, range_given=True))
+    name = "QuantizeAndDequantizeV2"
+    SAMPLES.append(op(name, x, 1.0, -1.0, range_given=True, error="Invalid range"))
+    SAMPLES.append(op(name, x, -1.0, 1.0, num_bits=0, error="out of range"))
+    SAMPLES.append(op(name, x, -1.0, 1.0, num_bits=62, error="out of range"))
+    SAMPLES.append(op(name, x, [-1.0], 1.0, range_given=True, error="rank|scalar"))
+    SAMPLES.append(op(name, x, [-1.0], [1.0], axis=1, range_given=True, error="equal|size"))
+    SAMPLES.append(op(name, x, [-1.0], [1.0], axis=4, error="rank"))
+    SAMPLES.append(op(name, x, -1.0, 1.0, axis=-3, error="xis"))
+    SAMPLES.append(op("QuantizeAndDequantizeV3", x, -1.0, 1.0, 70, error="out of range"))
+
+
+def _requantize() -> None:
+    x = numbers("qint32", 3, 4)
+    small = numbers("qint32", 3, 4, bits=18)
+    for values in (x, small):
+        for low, high in ((-10.0, 12.0), (-700.0, 700.0), (-3e5, 1e6)):
+            SAMPLES.append(op("RequantizationRange", values, low, high, Tinput="qint32"))
+            shrink = {"Tinput": "qint32", "out_type": "quint8"}
+            SAMPLES.append(op("QuantizeDownAndShrinkRange", values, low, high, **shrink))
+            for new_low, new_high in ((-1.0, 2.0), (0.0, 3.0), (-5.0, -1.0), (0.0, 0.0)):
+                for out in ("quint8", "qint8"):
+                    attrs = {"Tinput": "qint32", "out_type": out}
+                    row = op("Requantize", values, low, high, new_low, new_high, **attrs)
+                    SAMPLES.append(row)
+    attrs = {"Tinput": "qint32", "out_type": "quint8"}
+    SAMPLES.append(op("Requantize", x, -1.0, 1.0, 0.5, 1.0, error="<= 0", **attrs))
+    SAMPLES.append(op("Requantize", x, -1.0, 1.0, -0.5, -1.0, error=">=", **attrs))
+    SAMPLES.append(op("Requantize", x, [-1.0], 1.0, -0.5, 1.0, error="rank|scalar", **attrs))
+    row = op("QuantizeDownAndShrinkRange", x, [-1.0], 1.0, error="rank|scalar", **attrs)
+    SAMPLES.append(row)
+    empty = np.zeros((0, 2), np.int32)
+    SAMPLES.append(op("RequantizationRange", empty, -1.0, 1.0, Tinput="qint32"))
+    SAMPLES.append(op("QuantizeDownAndShrinkRange", empty, -1.0, 1.0, **attrs))
+    zeros = np.zeros((2, 2), np.int32)
+    SAMPLES.append(op("QuantizeDownAndShrinkRange", zeros, -1.0, 1.0, **attrs))
+    image = numbers("qint32", 1, 2, 3, 3)
+    lows, highs = [-1.0, -3.0, -0.2], [1.0, 2.0, 0.3]
+    for out in ("quint8", "qint8"):
+        attrs = {"T": "qint32", "out_type": out}
+        SAMPLES.append(op("RequantizePerChannel", image, lows, highs, -0.4, 0.5, **attrs))
+    row = op("RequantizePerChannel", image, lows[:2], highs, -0.4, 0.5, error="size|equal", **attrs)
+    SAMPLES.append(row)
+    row = op("RequantizePerChannel", x, lows, highs, -0.4, 0.5, error="4D", **attrs)
+    SAMPLES.append(row)
+    name = "RequantizationRangePerChannel"
+    for clip in (0.1, 5.0):
+        SAMPLES.append(op(name, image, lows, highs, T="qint32", clip_value_max=clip))
+        up = np.abs(image // 2)
+        SAMPLES.append(op(name, up, lows, highs, T="qint32", clip_value_max=clip))
+    row = op(name, x, lows, highs, T="qint32", clip_value_max=1.0, error="NHWC")
+    SAMPLES.append(row)
+
+
+_quantize()
+_dequantize()
+_and_dequantize()
+_requantize()
+
+
+def _arithmetic() -> None:
+    x, y = numbers("quint8", 3, 4), numbers("quint8", 3, 4, seed=1)
+    types = {"T1": "quint8", "T2": "quint8"}
+    for name in ("QuantizedAdd", "QuantizedMul"):
+        for ends in ((0.0, 10.0, 0.0, 5.0), (-3.0, 7.0, -100.0, 20.0), (1.0, 3.0, -7.0, -2.0)):
+            SAMPLES.append(op(name, x, y, *ends, **types))
+        ends = (-3.0, 7.0, -10.0, 20.0)
+        SAMPLES.append(op(name, x, y[0], *ends, **types))
+        SAMPLES.append(op(name, y[0], x, *ends, **types))
+        SAMPLES.append(op(name, x, y[0, 0], *ends, **types))
+        SAMPLES.append(op(name, y[0, 0], x, *ends, **types))
+        cube = numbers("quint8", 2, 3, 4)
+        SAMPLES.append(op(name, cube, y[0], *ends, **types))
+        SAMPLES.append(op(name, cube, y, *ends, **types))
+        far = numbers("quint8", 2, 1, 4)
+        SAMPLES.append(op(name, cube, far, *ends, error="not supported", **types))
+        SAMPLES.append(op(name, x, y[:2], *ends, error="[Ii]ncompatible|equal", **types))
+        SAMPLES.append(op(name, x, y, 1.0, 1.0, -1.0, 1.0, error="larger", **types))
+        SAMPLES.append(op(name, x, y, [0.0], 1.0, -1.0, 1.0, error="rank|scalar", **types))
+    a, b = numbers("quint8", 3, 40), numbers("quint8", 40, 5)
+    for ends in ((0.0, 1.0, 0.0, 5.0), (-3.0, 7.0, -100.0, 20.0), (1.0, 3.0, -7.0, -2.0)):
+        SAMPLES.append(op("QuantizedMatMul", a, b, *ends, **types))
+    ends = (-3.0, 7.0, -100.0, 20.0)
+    SAMPLES.append(op("QuantizedMatMul", a.T.copy(), b, *ends, transpose_a=True, **types))
+    SAMPLES.append(op("QuantizedMatMul", a, b.T.copy(), *ends, transpose_b=True, **types))
+    SAMPLES.append(op("QuantizedMatMul", a, a, *ends, error="ompatible|equal", **types))
+    SAMPLES.append(op("QuantizedMatMul", a[0], b, *ends, error="rank|matrix", **types))
+    SAMPLES.append(op("QuantizedMatMul", a, b, 1.0, 1.0, -1.0, 1.0, error="larger", **types))
+
+
+def _shapes() -> None:
+    parts = Many([numbers("quint8", 2, 3), numbers("quint8", 2, 1), numbers("quint8", 2, 2)])
+    lows, highs = Many([-1.0, 0.5, 0.0]), Many([1.0, 3.0, 2.0])
+    same_lows, same_highs = Many([-1.0, -1.0, -1.0]), Many([2.0, 2.0, 2.0])
+    SAMPLES.append(op("QuantizedConcat", 1, parts, lows, highs, T="quint8"))
+    SAMPLES.append(op("QuantizedConcat", -1, parts, lows, highs, T="quint8", error="range"))
+    SAMPLES.append(op("QuantizedConcat", 1, parts, same_lows, same_highs, T="quint8"))
+    wide = Many([numbers("qint32", 2, 3), numbers("qint32", 4, 3)])
+    SAMPLES.append(op("QuantizedConcat", 0, wide, Many([-1.0, 0.5]), Many([1.0, 3.0]), T="qint32"))
+    bad = {"T": "quint8", "error": "equal|match"}
+    SAMPLES.append(op("QuantizedConcat", 0, parts, lows, highs, **bad))
+    bad["error"] = "rank|range"
+    SAMPLES.append(op("QuantizedConcat", 2, parts, lows, highs, **bad))
+    bad["error"] = "rank|scalar"
+    SAMPLES.append(op("QuantizedConcat", 1, parts, Many([[1.0], 2.0, 3.0]), highs, **bad))
+    x = numbers("quint8", 2, 6)
+    for shape in ([3, 4], [-1], [2, -1, 3]):
+        SAMPLES.append(op("QuantizedReshape", x, shape, -1.0, 2.0, T="quint8"))
+    SAMPLES.append(op("QuantizedReshape", numbers("qint32", 4), [2, 2], -1.0, 2.0, T="qint32"))
+    SAMPLES.append(op("QuantizedReshape", x, [5], -1.0, 2.0, T="quint8", error="reshape"))
+    row = op("QuantizedReshape", x, [12], [-1.0], 2.0, T="quint8", error="rank|scalar")
+    SAMPLES.append(row)
+
+
+_arithmetic()
+_shapes()

@@ -1,0 +1,209 @@
+"""The arithmetic of quantized numbers: integers that stand for the floats of a range [low, high].
+
+The lowest integer of a type stands for ``low`` and the highest for ``high``; what stands for zero
+is found by rounding. Two ways of converting exist, and both are kept since they differ in the last
+place: one number at a time in double precision (``quantized_number``, ``float_of``), and whole
+arrays in single precision (``quantized``, ``dequantized``). Corresponds to TensorFlow's
+``quantization_utils.h``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.shape_inference import SCALAR_SHAPE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tfnb.core.shape_inference import InferenceContext
+    from tfnb.core.tensor_shape import TensorShape
+
+# Single-precision numbers next to the ends of int32 that can be converted back to it.
+_LOWEST_INT32 = np.float32(-2147483648.0)
+_HIGHEST_INT32 = np.float32(2147483520.0)
+
+
+def rounded_away(xp: Any, x: Any) -> Any:
+    """The nearest whole numbers, halves away from zero."""
+    below_half = np.nextafter(x.dtype.type(0.5), x.dtype.type(0))
+    return xp.trunc(x + xp.copysign(below_half, x))
+
+
+def limits(dtype: Any) -> tuple[int, int]:
+    """The lowest and the highest integer of a type."""
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
+def _steps(dtype: Any) -> int:
+    return 1 << (8 * np.dtype(dtype).itemsize)
+
+
+def _round_half_away(x: float) -> int:
+    whole = int(x)
+    rest = x - whole
+    return whole + (1 if rest >= 0.5 else -1 if rest <= -0.5 else 0)
+
+
+def number_of(value: Any, name: str) -> np.float32:
+    """The float in a tensor that holds one.
+
+    Raises:
+      InvalidArgumentError: the tensor is no scalar.
+    """
+    if value.ndim:
+        raise errors.invalid_argument(f"{name} must be a scalar, but its rank is {value.ndim}")
+    return np.float32(value)
+
+
+def single(value: Any, name: str) -> np.float32:
+    """The float in a tensor of one element, whatever its rank.
+
+    Raises:
+      InvalidArgumentError: the tensor has more elements, or none.
+    """
+    if value.size != 1:
+        raise errors.invalid_argument(f"{name} must be a scalar, not {value.size} numbers")
+    return np.float32(value.reshape(()))
+
+
+def unclamped_number(value: float, low: Any, high: Any, dtype: Any) -> int:
+    """The integer that stands for a float, even if the type cannot hold it."""
+    lowest = limits(dtype)[0]
+    if low == high:
+        return lowest
+    steps = _steps(dtype)
+    span = float(np.float32(high) - np.float32(low)) * (steps / (steps - 1.0))
+    scale = steps / span
+    if not np.isfinite(scale):
+        return lowest
+    return _round_half_away(value * scale) - _round_half_away(float(low) * scale) + lowest
+
+
+def quantized_number(value: float, low: Any, high: Any, dtype: Any) -> int:
+    """The integer that stands for a float of the range, or the nearest end of the type."""
+    lowest, highest = limits(dtype)
+    return min(max(unclamped_number(value, low, high, dtype), lowest), highest)
+
+
+def floats_of(values: Any, low: Any, high: Any) -> NDArray[np.float32]:
+    """The floats that integers stand for, each computed in double precision."""
+    if low == high:
+        return np.full(values.shape, low, np.float32)
+    steps = _steps(values.dtype)
+    span = float(np.float32(high) - np.float32(low)) * (steps / (steps - 1.0))
+    scale = span / steps
+    single = np.float32(scale)
+    start = rounded_away(np, np.float32(low) / single) * single
+    offsets = values.astype(np.float64) - limits(values.dtype)[0]
+    return np.asarray(np.float64(start) + offsets * scale).astype(np.float32)
+
+
+def float_of(value: int, low: Any, high: Any, dtype: Any) -> np.float32:
+    """The float that one integer stands for."""
+    return np.float32(floats_of(np.asarray(value, dtype), low, high))
+
+
+def numbers_of(values: Any, low: Any, high: Any, dtype: Any) -> Any:
+    """``quantized_number`` of every float of an array."""
+    lowest, highest = limits(dtype)
+    if low == high:
+        return np.full(values.shape, lowest, dtype)
+    steps = _steps(dtype)
+    span = float(np.float32(high) - np.float32(low)) * (steps / (steps - 1.0))
+    scale = steps / span
+    start = _round_half_away(float(low) * scale)
+    numbers = rounded_away(np, values.astype(np.float64) * scale) - start + lowest
+    return np.clip(numbers, lowest, highest).astype(dtype)
+
+
+def dequantized(values: Any, low: Any, high: Any) -> NDArray[np.float32]:
+    """The floats that the integers of an array stand for, in single precision."""
+    low, high = np.float32(low), np.float32(high)
+    lowest = np.float32(limits(values.dtype)[0])
+    scale = np.float32(float(high - low) / (_steps(values.dtype) - 1.0))
+    start = low if low == high else rounded_away(np, low / scale) * scale
+    return np.asarray((start - lowest * scale) + values.astype(np.float32) * scale)
+
+
+def quantized(values: Any, low: Any, high: Any, dtype: Any) -> Any:
+    """The integers that stand for the floats of an array, in single precision."""
+    low, high = np.float32(low), np.float32(high)
+    lowest, highest = limits(dtype)
+    scale = np.float32(0 if low == high else (_steps(dtype) - 1.0) / float(high - low))
+    start = rounded_away(np, low * scale)
+    numbers = rounded_away(np, values * scale) - (start - np.float32(lowest))
+    floor = max(np.float32(lowest), _LOWEST_INT32)
+    ceiling = min(np.float32(highest), _HIGHEST_INT32)
+    return np.minimum(np.maximum(numbers, floor), ceiling).astype(np.int32).astype(dtype)
+
+
+def requantized(values: Any, old: tuple[Any, Any], new: tuple[Any, Any], dtype: Any) -> Any:
+    """The integers of another type and range that stand for the same floats.
+
+    From qint32 to quint8 in whole numbers with 16 binary places, otherwise through floats.
+    """
+    if values.dtype != np.int32 or dtype != np.uint8:
+        return quantized(dequantized(values, *old), *new, dtype)
+    old_low, old_high = (np.float32(end) for end in old)
+    new_low, new_high = (np.float32(end) for end in new)
+    old_span, new_span = old_high - old_low, new_high - new_low
+    one = 1 << 16
+    if new_span == 0:
+        scale = offset = start = 0
+    else:
+        reciprocal = np.float32(255.0 / float(new_span))
+        middle = np.float32(float(old_low + old_high) / 2.0)
+        scale = int(255.0 * one * float(old_span) / float(new_span))
+        offset = int(middle * reciprocal * np.float32(one))
+        start = int(one * (float(new_low) * 255.0) / float(new_span))
+    if abs(scale) >= 1 << 32:
+        # Such factors overflow 64 bits; whole numbers without an end, wrapped, do the same.
+        products = np.array([_wrapped(v * scale) for v in values.ravel().tolist()], np.int64)
+        products = products.reshape(values.shape)
+    else:
+        products = values.astype(np.int64) * scale
+    numbers = ((products >> 32) + offset - start + (one >> 1)) >> 16
+    return np.clip(numbers, 0, 255).astype(np.uint8)
+
+
+def _wrapped(value: int) -> int:
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def level(low: Any, high: Any, dtype: Any) -> np.float32:
+    """The distance of two floats that neighbouring integers stand for."""
+    lowest, highest = limits(dtype)
+    return np.float32((np.float32(high) - np.float32(low)) / np.float32(highest - lowest))
+
+
+def range_of_products(
+    a: tuple[Any, Any], a_dtype: Any, b: tuple[Any, Any], b_dtype: Any, dtype: Any
+) -> tuple[np.float32, np.float32]:
+    """The range of a type whose integers are sums of products of two others' integers."""
+    lowest, highest = limits(dtype)
+    step = level(*a, a_dtype) * level(*b, b_dtype)
+    return np.float32(step * np.float32(lowest)), np.float32(step * np.float32(highest))
+
+
+# ------------------------------------------------------------------------------------------- shapes
+
+
+def scalar_ranges(c: InferenceContext, first: int) -> None:
+    """Checks that all inputs from this one on are scalars.
+
+    Raises:
+      ValueError: one is not.
+    """
+    for index in range(first, len(c.inputs)):
+        c.with_rank(index, 0)
+
+
+def with_scalar_range(c: InferenceContext, shape: TensorShape, first: int) -> list[TensorShape]:
+    """The shape of a quantized output, followed by its range; the inputs' ranges are scalars."""
+    scalar_ranges(c, first)
+    return [shape, SCALAR_SHAPE, SCALAR_SHAPE]
