@@ -399,6 +399,10 @@ from tfnb.ops.partitioned_variable import (
     variable_axis_size_partitioner as variable_axis_size_partitioner,
 )
 from tfnb.ops.partitioned_variable import fixed_size_partitioner as fixed_size_partitioner
+from tfnb.ops.quantization_ops import dequantize as dequantize
+from tfnb.ops.quantization_ops import quantize as quantize
+from tfnb.ops.quantization_ops import quantize_v2 as quantize_v2
+from tfnb.ops.quantized_math_ops import quantized_concat as quantized_concat
 from tfnb.ops.queues import FIFOQueue as FIFOQueue
 from tfnb.ops.queues import PaddingFIFOQueue as PaddingFIFOQueue
 from tfnb.ops.queues import PriorityQueue as PriorityQueue
@@ -817,6 +821,7 @@ __all__ = [
     "decode_raw",
     "delete_session_tensor",
     "depth_to_space",
+    "dequantize",
     "deserialize_many_sparse",
     "device",
     "diag",
@@ -1027,6 +1032,9 @@ __all__ = [
     "qint8",
     "qr",
     "quantization",
+    "quantize",
+    "quantize_v2",
+    "quantized_concat",
     "queue",
     "quint16",
     "quint8",

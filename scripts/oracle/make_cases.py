@@ -66,6 +66,131 @@ def arithmetic() -> Any:
     return [run([y, q, z], feeds)]
 
 
+def _quantized_constant(values: Any, dtype: Any, name: str) -> Any:
+    """A Const of a quantized dtype, which tf.constant does not make."""
+    proto = tf.AttrValue()
+    proto.tensor.dtype = dtype.as_datatype_enum
+    proto.tensor.tensor_shape.CopyFrom(tf.TensorShape(values.shape).as_proto())
+    proto.tensor.tensor_content = values.tobytes()
+    attrs = {"value": proto, "dtype": tf.AttrValue(type=dtype.as_datatype_enum)}
+    graph = tf.get_default_graph()
+    return graph.create_op("Const", [], [dtype], name=name, attrs=attrs).outputs[0]
+
+
+def _eight_bits(found: Any, name: str) -> Any:
+    """What a tool that quantizes graphs puts behind every op with 32-bit numbers."""
+    low, high = tf.raw_ops.RequantizationRange(
+        input=found[0], input_min=found[1], input_max=found[2], name=name + "/requant_range"
+    )
+    return tf.raw_ops.Requantize(
+        input=found[0],
+        input_min=found[1],
+        input_max=found[2],
+        requested_output_min=low,
+        requested_output_max=high,
+        out_type=tf.quint8,
+        name=name + "/requantize",
+    )
+
+
+@case
+def quantized_frozen() -> Any:
+    """An image model as a tool of TensorFlow 1 left it that quantized weights and layers."""
+    raw = tf.raw_ops
+    state = np.random.RandomState(3)
+    x = tf.placeholder(tf.float32, [None, 8, 8, 3], name="x")
+    flat = tf.reshape(x, [-1], name="reshape")
+    ends = [tf.reduce_min(flat, 0, name="min"), tf.reduce_max(flat, 0, name="max")]
+    image = raw.QuantizeV2(
+        input=x,
+        min_range=ends[0],
+        max_range=ends[1],
+        T=tf.quint8,
+        mode="MIN_FIRST",
+        name="quantize",
+    )
+    branches = []
+    for index, size in enumerate((3, 1)):
+        name = f"conv{index}"
+        weights = state.randint(0, 256, (size, size, 3, 4)).astype(np.uint8)
+        found = raw.QuantizedConv2D(
+            input=image[0],
+            filter=_quantized_constant(weights, tf.quint8, name + "/weights"),
+            min_input=image[1],
+            max_input=image[2],
+            min_filter=-0.8,
+            max_filter=0.7,
+            strides=[1, 1, 1, 1],
+            padding="SAME",
+            name=name + "/eightbit",
+        )
+        found = raw.QuantizeDownAndShrinkRange(
+            input=found[0],
+            input_min=found[1],
+            input_max=found[2],
+            out_type=tf.quint8,
+            name=name + "/shrink",
+        )
+        found = raw.QuantizedBiasAdd(
+            input=found[0],
+            bias=_quantized_constant(
+                np.array([0, 200, 128, 30], np.uint8), tf.quint8, name + "/bias"
+            ),
+            min_input=found[1],
+            max_input=found[2],
+            min_bias=-1.5,
+            max_bias=2.0,
+            out_type=tf.qint32,
+            name=name + "/bias_add",
+        )
+        found = _eight_bits(found, name)
+        branches.append(
+            raw.QuantizedRelu(
+                features=found[0],
+                min_features=found[1],
+                max_features=found[2],
+                out_type=tf.quint8,
+                name=name + "/relu",
+            )
+        )
+    found = raw.QuantizedConcat(
+        concat_dim=3,
+        values=[b[0] for b in branches],
+        input_mins=[b[1] for b in branches],
+        input_maxes=[b[2] for b in branches],
+        name="concat",
+    )
+    for kind in (raw.QuantizedMaxPool, raw.QuantizedAvgPool):
+        found = kind(
+            input=found[0],
+            min_input=found[1],
+            max_input=found[2],
+            ksize=[1, 2, 2, 1],
+            strides=[1, 2, 2, 1],
+            padding="VALID",
+        )
+    found = raw.QuantizedReshape(
+        tensor=found[0], shape=[-1, 32], input_min=found[1], input_max=found[2], name="flatten"
+    )
+    weights = state.randint(0, 256, (32, 5)).astype(np.uint8)
+    found = raw.QuantizedMatMul(
+        a=found[0],
+        b=_quantized_constant(weights, tf.quint8, "dense/weights"),
+        min_a=found[1],
+        max_a=found[2],
+        min_b=-0.4,
+        max_b=0.5,
+        name="dense/eightbit",
+    )
+    found = _eight_bits(found, "dense")
+    logits = raw.Dequantize(
+        input=found[0], min_range=found[1], max_range=found[2], mode="MIN_FIRST", name="logits"
+    )
+    answer = tf.nn.softmax(logits, name="softmax")
+    feeds = {x: state.normal(size=(2, 8, 8, 3)).astype(np.float32)}
+    return [run([answer, logits, "conv0/relu:1", "concat:2"], feeds)]
+
+
 @case
 def matmul_softmax() -> Any:
     """A linear classifier's forward pass."""

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tests.ops.samples import Sample, checked, normal, op, sweep
@@ -36,6 +38,32 @@ def _rows() -> None:
     for flags in ({}, {"merge_repeated": True}, {"merge_repeated": True, "blank_index": 0}):
         SAMPLES.append(checked(op("CTCGreedyDecoder", logits, lengths, **flags), rtol=1e-5))
     SAMPLES.append(op("CTCGreedyDecoder", logits, lengths + 5, error="sequence_length"))
+    SAMPLES.append(op("CTCGreedyDecoder", logits, lengths[:2], error="equal|batch"))
+    SAMPLES.append(op("CTCGreedyDecoder", logits[:0], lengths * 0, error="max_time"))
+    _beam_rows(logits, lengths)
+
+
+def _beam_rows(logits: Any, lengths: Any) -> None:
+    name = "CTCBeamSearchDecoder"
+    for width, paths in ((1, 1), (3, 2), (100, 4)):
+        for merge in (False, True):
+            attrs = {"beam_width": width, "top_paths": paths, "merge_repeated": merge}
+            SAMPLES.append(checked(op(name, logits, lengths, **attrs), rtol=1e-5))
+    attrs = {"beam_width": 20, "top_paths": 3}
+    long = normal(30, 2, 8, seed=3) * 2
+    SAMPLES.append(checked(op(name, long, [30, 12], **attrs), rtol=1e-5))
+    rows = sweep("double", name, long, [30, 30], fixed=(1,), **attrs)
+    SAMPLES.append(checked(rows, rtol=1e-6))
+    flat = np.full((6, 1, 3), [0.1, 0.2, -np.inf], np.float32)
+    SAMPLES.append(checked(op(name, flat, [6], beam_width=5, top_paths=2), rtol=1e-5))
+    SAMPLES.append(checked(op(name, logits, [0, 4, 0], beam_width=5, top_paths=1), rtol=1e-5))
+    row = op(name, logits, [0, 4, 0], beam_width=5, top_paths=2, error="Less leaves")
+    SAMPLES.append(row)
+    row = op(name, logits, lengths, beam_width=2, top_paths=3, error="more paths")
+    SAMPLES.append(row)
+    SAMPLES.append(op(name, logits, lengths + 5, error="sequence_length", **attrs))
+    SAMPLES.append(op(name, logits, lengths[:2], error="equal|batch", **attrs))
+    SAMPLES.append(op(name, logits[0], lengths, error="rank|3-Tensor", **attrs))
 
 
 _rows()

@@ -218,3 +218,107 @@ def _shapes() -> None:
 
 _arithmetic()
 _shapes()
+
+
+def _layers() -> None:
+    image, weights = numbers("quint8", 2, 5, 6, 3), numbers("quint8", 3, 2, 3, 4)
+    types = {"Tinput": "quint8", "Tfilter": "quint8"}
+    ends = (0.0, 10.0, -1.0, 2.0)
+    for padding in ("SAME", "VALID"):
+        for stride in (1, 2):
+            attrs = {"strides": [1, stride, stride, 1], "padding": padding, **types}
+            SAMPLES.append(op("QuantizedConv2D", image, weights, *ends, **attrs))
+    attrs = {"strides": [1, 1, 1, 1], "padding": "SAME", **types}
+    SAMPLES.append(op("QuantizedConv2D", image, weights, 1.0, 3.0, -4.0, -1.0, **attrs))
+    point = numbers("quint8", 1, 1, 3, 4)
+    SAMPLES.append(op("QuantizedConv2D", image, point, *ends, **attrs))
+    narrow = image[..., :2].copy()
+    row = op("QuantizedConv2D", narrow, weights, *ends, error="depth|equal", **attrs)
+    SAMPLES.append(row)
+    row = op("QuantizedConv2D", image[0], weights, *ends, error="rank 4", **attrs)
+    SAMPLES.append(row)
+    row = op("QuantizedConv2D", image, weights, [0.0], 1.0, 0.0, 1.0, error="rank|scalar", **attrs)
+    SAMPLES.append(row)
+    attrs["strides"] = [1, 1, 2, 1]
+    SAMPLES.append(op("QuantizedConv2D", image, weights, *ends, error="equal", **attrs))
+    attrs["strides"] = [2, 1, 1, 1]
+    SAMPLES.append(op("QuantizedConv2D", image, weights, *ends, error="batch", **attrs))
+    attrs = {"strides": [1, 1, 1, 1], "padding": "SAME", "dilations": [1, 2, 2, 1], **types}
+    SAMPLES.append(op("QuantizedConv2D", image, weights, *ends, error="dilated", **attrs))
+    for dtype in ("quint8", "qint8"):
+        x, bias = numbers(dtype, 3, 4), numbers(dtype, 4)
+        attrs = {"T1": dtype, "T2": dtype, "out_type": "qint32"}
+        for ends in ((0.0, 10.0, -1.0, 2.0), (-3.0, 0.5, -1.0, 7.0)):
+            SAMPLES.append(op("QuantizedBiasAdd", x, bias, *ends, **attrs))
+        row = op("QuantizedBiasAdd", x, bias[:3], *ends, error="biases|equal", **attrs)
+        SAMPLES.append(row)
+        row = op("QuantizedBiasAdd", x, x, *ends, error="1D|rank", **attrs)
+        SAMPLES.append(row)
+    for dtype in ("quint8", "qint32"):
+        x = numbers(dtype, 3, 4)
+        attrs = {"Tinput": dtype, "out_type": dtype}
+        for low, high in ((-10.0, 12.0), (0.0, 3.0), (-5.0, 6.0), (1.0, 2.0), (-3.0, -1.0)):
+            SAMPLES.append(op("QuantizedRelu", x, low, high, **attrs))
+            SAMPLES.append(op("QuantizedRelu6", x, low, high, **attrs))
+        SAMPLES.append(op("QuantizedRelu", x, [-1.0], 1.0, error="rank|scalar", **attrs))
+    row = op("QuantizedReluX", x, 3.0, -1.0, 1.0, Tinput="qint32", out_type="qint32")
+    SAMPLES.append(row)
+
+
+def _pools() -> None:
+    for dtype in ("quint8", "qint8"):
+        image = numbers(dtype, 2, 5, 6, 3)
+        for name in ("QuantizedMaxPool", "QuantizedAvgPool"):
+            for padding in ("SAME", "VALID"):
+                for size, stride in ((2, 1), (2, 2), (3, 2)):
+                    attrs = {"ksize": [1, size, size, 1], "strides": [1, stride, stride, 1]}
+                    row = op(name, image, -1.0, 2.0, T=dtype, padding=padding, **attrs)
+                    SAMPLES.append(row)
+            attrs = {"ksize": [1, 2, 2, 3], "strides": [1, 1, 1, 3], "padding": "SAME"}
+            row = op(name, image, -1.0, 2.0, T=dtype, error="Non-spatial", **attrs)
+            SAMPLES.append(row)
+            attrs = {"ksize": [1, 2, 2, 1], "strides": [1, 1, 1, 1], "padding": "SAME"}
+            row = op(name, image[0], -1.0, 2.0, T=dtype, error="rank|dimensional", **attrs)
+            SAMPLES.append(row)
+
+
+def _norms() -> None:
+    image = numbers("quint8", 2, 3, 4, 3)
+    vectors = [numbers("quint8", 3, seed=i) for i in range(4)]
+    mean, variance, beta, gamma = vectors
+    inputs = (image, -3.0, 2.0, mean, -1.0, 1.0, variance, 0.1, 4.0, beta, -2.0, 2.0)
+    inputs = (*inputs, gamma, 0.5, 1.5)
+    attrs = {"Tinput": "quint8", "out_type": "qint32", "variance_epsilon": 0.001}
+    for after in (False, True):
+        name = "QuantizedBatchNormWithGlobalNormalization"
+        SAMPLES.append(op(name, *inputs, scale_after_normalization=after, **attrs))
+    name = "QuantizedInstanceNorm"
+    SAMPLES.append(op(name, image, -3.0, 2.0, T="quint8"))
+    given = {"output_range_given": True, "given_y_min": -2.0, "given_y_max": 2.5}
+    SAMPLES.append(op(name, image, -3.0, 2.0, T="quint8", **given))
+    SAMPLES.append(op(name, np.full((1, 2, 2, 2), 7, np.uint8), -3.0, 2.0, T="quint8"))
+    SAMPLES.append(op(name, image, 3.0, 2.0, T="quint8", error="less than"))
+
+
+def _resize() -> None:
+    name = "QuantizedResizeBilinear"
+    flags = ({}, {"align_corners": True}, {"half_pixel_centers": True})
+    for flag in flags:
+        for size in ([3, 4], [7, 9], [4, 5]):
+            x = numbers("quint8", 2, 4, 5, 3)
+            SAMPLES.append(op(name, x, size, -1.0, 2.0, T="quint8", **flag))
+            SAMPLES.append(op(name, x, size, 0.0, 255.0, T="quint8", **flag))
+            wide = numbers("qint32", 2, 4, 5, 3)
+            SAMPLES.append(op(name, wide, size, -1.0, 2.0, T="qint32", **flag))
+            SAMPLES.append(op(name, normal(2, 4, 5, 3), size, -1.0, 2.0, **flag))
+    x = numbers("quint8", 2, 4, 5, 3)
+    row = op(name, x[0], [3, 4], -1.0, 2.0, T="quint8", error="rank|dimensional")
+    SAMPLES.append(row)
+    both = {"align_corners": True, "half_pixel_centers": True}
+    SAMPLES.append(op(name, x, [3, 4], -1.0, 2.0, T="quint8", **both))
+
+
+_layers()
+_pools()
+_norms()
+_resize()

@@ -19,6 +19,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.ops import array_ops
 from tfnb.ops.cast_ops import cast
+from tfnb.ops.ctc_beam_search import beam_search
 from tfnb.ops.renamed_arguments import renamed
 
 if TYPE_CHECKING:
@@ -26,7 +27,14 @@ if TYPE_CHECKING:
 
     from tfnb.core.shape_inference import InferenceContext
 
-EXPORTS = {"nn": ["ctc_greedy_decoder", "ctc_loss"]}
+EXPORTS = {
+    "nn": [
+        "ctc_beam_search_decoder",
+        "ctc_beam_search_decoder_v2",
+        "ctc_greedy_decoder",
+        "ctc_loss",
+    ],
+}
 
 _FLAGS = (
     "preprocess_collapse_repeated: bool = false",
@@ -211,20 +219,60 @@ def _(op: Any, grad_loss: Any, _: Any) -> Any:
     return array_ops.expand_dims(grad_loss, -1) * slopes, None, None, None
 
 
-# ------------------------------------------------------------------------------------------ decoder
+# ----------------------------------------------------------------------------------------- decoders
+
+
+def _batch_of(c: InferenceContext) -> int | None:
+    inputs, lengths = c.with_rank(0, 3).dim_values, c.with_rank(1, 1).dim_values
+    return merge_dims(
+        None if inputs is None else inputs[1], None if lengths is None else lengths[0]
+    )
 
 
 def _greedy_shape(c: InferenceContext) -> list[TensorShape]:
-    inputs, lengths = c.with_rank(0, 3).dim_values, c.with_rank(1, 1).dim_values
-    batch = merge_dims(
-        None if inputs is None else inputs[1], None if lengths is None else lengths[0]
-    )
     return [
         TensorShape([None, 2]),
         TensorShape([None]),
         TensorShape([2]),
-        TensorShape([batch, 1]),
+        TensorShape([_batch_of(c), 1]),
     ]
+
+
+def _checked_lengths(inputs: Any, sequence_length: Any) -> list[int]:
+    """How many frames of each row count.
+
+    Raises:
+      InvalidArgumentError: logits or lengths have the wrong rank.
+      FailedPreconditionError: there is not one length per row, a length is negative, or there are
+        not so many frames.
+    """
+    if inputs.ndim != 3:
+        raise errors.invalid_argument("inputs is not a 3-Tensor")
+    frames, batch, _ = inputs.shape
+    if frames == 0:
+        raise errors.invalid_argument("max_time is 0")
+    if sequence_length.ndim != 1:
+        raise errors.invalid_argument("sequence_length is not a vector")
+    if len(sequence_length) != batch:
+        raise errors.failed_precondition(
+            f"len(sequence_length) != batch_size. len(sequence_length): {len(sequence_length)} "
+            f"batch_size: {batch}"
+        )
+    lengths: list[int] = sequence_length.tolist()
+    for row, length in enumerate(lengths):
+        if not 0 <= length <= frames:
+            raise errors.failed_precondition(f"sequence_length({row}) <= {frames}")
+    return lengths
+
+
+def _as_sparse(rows: list[list[int]]) -> tuple[Any, Any, Any]:
+    """Rows of labels as a sparse matrix: indices, values, shape."""
+    places = [(row, place) for row, labels in enumerate(rows) for place in range(len(labels))]
+    return (
+        np.array(places, np.int64).reshape(-1, 2),
+        np.array([label for labels in rows for label in labels], np.int64),
+        np.array([len(rows), max(map(len, rows), default=0)], np.int64),
+    )
 
 
 @register_op(
@@ -241,48 +289,76 @@ def ctc_greedy_decoder_op(
     xp: Any, inputs: Any, sequence_length: Any, *, merge_repeated: bool, blank_index: int
 ) -> Any:
     """The likeliest class of every frame, without blanks, as a sparse matrix of labels."""
-    if inputs.ndim != 3:
-        raise errors.invalid_argument("inputs is not a 3-Tensor")
-    frames, batch, classes = inputs.shape
-    if sequence_length.ndim != 1:
-        raise errors.invalid_argument("sequence_length is not a vector")
-    if len(sequence_length) != batch:
-        raise errors.invalid_argument(
-            f"len(sequence_length) != batch_size. len(sequence_length): {len(sequence_length)} "
-            f"batch_size: {batch}"
-        )
+    lengths = _checked_lengths(inputs, sequence_length)
+    classes = inputs.shape[2]
     blank = blank_index + classes if blank_index < 0 else blank_index
     if not 0 <= blank < classes:
         raise errors.invalid_argument(
             f"blank_index expected to be between {-classes} and {classes - 1}, inclusive, but was "
             f"{blank_index}"
         )
-    places: list[tuple[int, int]] = []
-    values: list[int] = []
-    scores = np.zeros((batch, 1), inputs.dtype)
-    longest = 0
-    for row, length in enumerate(sequence_length.tolist()):
-        if not 0 <= length <= frames:
-            raise errors.failed_precondition(f"sequence_length({row}) <= {frames}")
+    rows: list[list[int]] = []
+    scores = np.zeros((len(lengths), 1), inputs.dtype)
+    for row, length in enumerate(lengths):
         best = inputs[:length, row].argmax(axis=-1).tolist()
         scores[row, 0] = -inputs[:length, row].max(axis=-1).sum(dtype=inputs.dtype)
-        kept = [
-            label
-            for t, label in enumerate(best)
-            if label != blank and not (merge_repeated and t > 0 and best[t - 1] == label)
-        ]
-        places += [(row, place) for place in range(len(kept))]
-        values += kept
-        longest = max(longest, len(kept))
-    return (
-        np.array(places, np.int64).reshape(-1, 2),
-        np.array(values, np.int64),
-        np.array([batch, longest], np.int64),
-        scores,
-    )
+        rows.append(
+            [
+                label
+                for t, label in enumerate(best)
+                if label != blank and not (merge_repeated and t > 0 and best[t - 1] == label)
+            ]
+        )
+    return *_as_sparse(rows), scores
 
 
 ctc_greedy_decoder_op.not_differentiable()
+
+
+@register_op(
+    "CTCBeamSearchDecoder",
+    "inputs: T, sequence_length: int32 -> decoded_indices: top_paths * int64, "
+    "decoded_values: top_paths * int64, decoded_shape: top_paths * int64, log_probability: T",
+    "beam_width: int >= 1",
+    "top_paths: int >= 1",
+    "merge_repeated: bool = true",
+    _T,
+    **_CPU,
+)
+def ctc_beam_search_decoder_op(
+    xp: Any,
+    inputs: Any,
+    sequence_length: Any,
+    *,
+    beam_width: int,
+    top_paths: int,
+    merge_repeated: bool,
+) -> Any:
+    """The likeliest label sequences of every row, as sparse matrices, likeliest first."""
+    lengths = _checked_lengths(inputs, sequence_length)
+    scores = np.zeros((len(lengths), top_paths), inputs.dtype)
+    if top_paths > beam_width:
+        raise errors.invalid_argument("requested more paths than the beam width.")
+    paths: list[list[list[int]]] = [[] for _ in range(top_paths)]
+    for row, length in enumerate(lengths):
+        found = beam_search(inputs[:length, row], beam_width, top_paths, merge_repeated)
+        if found is None:
+            raise errors.invalid_argument("Less leaves in the beam search than requested.")
+        for path, labels in zip(paths, found[0], strict=True):
+            path.append(labels)
+        scores[row] = found[1]
+    sparse = [_as_sparse(path) for path in paths]
+    return *(part for parts in zip(*sparse, strict=True) for part in parts), scores
+
+
+@ctc_beam_search_decoder_op.shape
+def _(c: InferenceContext) -> list[TensorShape]:
+    batch, count = _batch_of(c), c.attr("top_paths")
+    parts = [TensorShape([None, 2]), TensorShape([None]), TensorShape([2])]
+    return [shape for shape in parts for _ in range(count)] + [TensorShape([batch, count])]
+
+
+ctc_beam_search_decoder_op.not_differentiable()
 
 
 # ------------------------------------------------------------------------------ functions of users
@@ -348,3 +424,46 @@ def ctc_greedy_decoder(
         blank_index=-1 if blank_index is None else blank_index,
     )
     return [SparseTensor(indices, values, shape)], scores
+
+
+def ctc_beam_search_decoder(
+    inputs: Any,
+    sequence_length: Any,
+    beam_width: int = 100,
+    top_paths: int = 1,
+    merge_repeated: bool = True,
+) -> Any:
+    """The likeliest label sequences of each row, by beam search.
+
+    Args:
+      inputs: logits [frames, batch, classes]; the last class is the blank.
+      sequence_length: int32 [batch], how many frames count.
+      beam_width: how many sequences go on from frame to frame.
+      top_paths: how many are given for each row.
+      merge_repeated: of equal labels in a row give only the first.
+
+    Returns:
+      A list with a SparseTensor [batch, longest] per path, likeliest first, and the logarithms
+      of their probabilities [batch, top_paths].
+    """
+    *parts, scores = ctc_beam_search_decoder_op(
+        inputs,
+        sequence_length,
+        beam_width=beam_width,
+        top_paths=top_paths,
+        merge_repeated=merge_repeated,
+    )
+    return [SparseTensor(*part) for part in zip(*parts, strict=True)], scores
+
+
+def ctc_beam_search_decoder_v2(
+    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
+) -> Any:
+    """As ``ctc_beam_search_decoder``; equal labels in a row stay."""
+    return ctc_beam_search_decoder(
+        inputs,
+        sequence_length=sequence_length,
+        beam_width=beam_width,
+        top_paths=top_paths,
+        merge_repeated=False,
+    )

@@ -59,7 +59,12 @@ def _like_original(c: InferenceContext) -> TensorShape:
     return c.inputs[1]
 
 
-def _checked_size(images: Any, size: Any) -> tuple[int, int]:
+def checked_size(images: Any, size: Any) -> tuple[int, int]:
+    """The height and width wanted of images.
+
+    Raises:
+      InvalidArgumentError: there are no images, or they cannot have that size.
+    """
     if images.ndim != 4:
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(images.shape)}")
     height, width = checked_pair(size, "shape_t")
@@ -102,7 +107,7 @@ def _places(source: int, target: int, align: bool, half: bool) -> NDArray[np.flo
 # ----------------------------------------------------------------------------------------- bilinear
 
 
-def _neighbours(source: int, target: int, align: bool, half: bool) -> tuple[Any, Any, Any]:
+def neighbours(source: int, target: int, align: bool, half: bool) -> tuple[Any, Any, Any]:
     """The two pixels around each place, and how far it is from the first."""
     place = _places(source, target, align, half)
     floor = np.floor(place)
@@ -113,7 +118,7 @@ def _neighbours(source: int, target: int, align: bool, half: bool) -> tuple[Any,
 
 @lru_cache(maxsize=32)
 def _bilinear_matrix(source: int, target: int, align: bool, half: bool) -> NDArray[np.float32]:
-    lower, upper, fraction = _neighbours(source, target, align, half)
+    lower, upper, fraction = neighbours(source, target, align, half)
     return _matrix(source, [(lower, 1 - fraction), (upper, fraction)])
 
 
@@ -149,12 +154,12 @@ def resize_bilinear_op(
 ) -> Any:
     """Images of another size; a pixel is made of the four around its place."""
     _refuse_both(align_corners, half_pixel_centers)
-    height, width = _checked_size(images, size)
+    height, width = checked_size(images, size)
     values = images.astype(np.float32, copy=False)
     if images.shape[1:3] == (height, width):
         return values
-    top, bottom, y = _neighbours(images.shape[1], height, align_corners, half_pixel_centers)
-    left, right, x = _neighbours(images.shape[2], width, align_corners, half_pixel_centers)
+    top, bottom, y = neighbours(images.shape[1], height, align_corners, half_pixel_centers)
+    left, right, x = neighbours(images.shape[2], width, align_corners, half_pixel_centers)
     x, y = x[None, None, :, None], y[None, :, None, None]
 
     def along_rows(rows: Any) -> Any:
@@ -261,7 +266,7 @@ def resize_bicubic_op(
 ) -> Any:
     """Images of another size; a pixel is made of the sixteen around its place."""
     _refuse_both(align_corners, half_pixel_centers)
-    height, width = _checked_size(images, size)
+    height, width = checked_size(images, size)
     rows = _cubic_matrix(images.shape[1], height, align_corners, half_pixel_centers)
     columns = _cubic_matrix(images.shape[2], width, align_corners, half_pixel_centers)
     return _apply(rows, columns, images.astype(np.float32, copy=False))
@@ -328,7 +333,7 @@ def resize_nearest_neighbor_op(
 ) -> Any:
     """Images of another size; a pixel is the one nearest to its place."""
     _refuse_both(align_corners, half_pixel_centers)
-    height, width = _checked_size(images, size)
+    height, width = checked_size(images, size)
     rows = _nearest(images.shape[1], height, align_corners, half_pixel_centers)
     columns = _nearest(images.shape[2], width, align_corners, half_pixel_centers)
     return images[:, rows[:, None], columns[None, :]]
@@ -347,7 +352,7 @@ def resize_nearest_neighbor_grad(
     xp: Any, grads: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
     """Sums the gradients of the pixels that one pixel became."""
-    height, width = _checked_size(grads, size)
+    height, width = checked_size(grads, size)
     rows = _nearest(height, grads.shape[1], align_corners, half_pixel_centers)
     columns = _nearest(width, grads.shape[2], align_corners, half_pixel_centers)
     batch, _, _, channels = grads.shape
@@ -396,7 +401,7 @@ def _area_matrix(source: int, target: int, align: bool) -> NDArray[np.float32]:
 )
 def resize_area_op(xp: Any, images: Any, size: Any, *, align_corners: bool) -> Any:
     """Images of another size; a pixel is the mean of the area it covers."""
-    height, width = _checked_size(images, size)
+    height, width = checked_size(images, size)
     rows = _area_matrix(images.shape[1], height, align_corners)
     columns = _area_matrix(images.shape[2], width, align_corners)
     return _apply(rows, columns, images.astype(np.float32, copy=False))

@@ -13,7 +13,6 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext, merge_dims, require_rank
-from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.ops.quantized_values import (
     dequantized,
@@ -30,6 +29,8 @@ from tfnb.ops.quantized_values import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tfnb.core.tensor_shape import TensorShape
 
 EXPORTS = {
     "tf": ["dequantize", "quantize", "quantize_v2"],
@@ -263,7 +264,7 @@ def _(c: InferenceContext) -> TensorShape:
     return c.inputs[0]
 
 
-# --------------------------------------------------------------------------- to another range or type
+# ------------------------------------------------------------------- to another range or type
 
 _RANGE_OUT = "output_min: float, output_max: float"
 _INPUT_RANGE = "input: Tinput, input_min: float, input_max: float"

@@ -5,17 +5,19 @@ Corresponds to TensorFlow's ``quantize_and_dequantize_op.cc``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, unchanged_shape
-from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.ops.broadcasting import require_same_shape
 from tfnb.ops.quantization_ops import axis_of, range_shape
+
+if TYPE_CHECKING:
+    from tfnb.core.tensor_shape import TensorShape
 
 EXPORTS = {
     "quantization": ["quantize_and_dequantize", "quantize_and_dequantize_v2"],

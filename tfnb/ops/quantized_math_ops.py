@@ -51,6 +51,11 @@ def wrapped(values: Any, dtype: Any = np.int32) -> Any:
     return values.astype(np.int64).astype(dtype)
 
 
+def quotient(values: Any, divisor: int) -> Any:
+    """Whole numbers divided as C divides them: rounded towards zero."""
+    return np.where(values < 0, -(-values // divisor), values // divisor)
+
+
 def proper_range(low: Any, high: Any, name: str) -> tuple[np.float32, np.float32]:
     """A range whose ends must be scalars and differ.
 

@@ -40,7 +40,7 @@ def limits(dtype: Any) -> tuple[int, int]:
 
 
 def _steps(dtype: Any) -> int:
-    return 1 << (8 * np.dtype(dtype).itemsize)
+    return 1 << (8 * int(np.dtype(dtype).itemsize))
 
 
 def _round_half_away(x: float) -> int:

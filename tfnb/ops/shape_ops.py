@@ -214,6 +214,11 @@ def rank_internal(input: Any, name: str | None = None, optimize: bool = True) ->
 
 
 def reshape_shape(c: InferenceContext) -> TensorShape:
+    """The shape that the second input says, with what the first one's adds to it.
+
+    Raises:
+      ValueError: the elements do not fit into it.
+    """
     target = c.constant_value_as_shape(1)
     dims, out = c.inputs[0].dim_values, target.dim_values
     if dims is None or out is None:

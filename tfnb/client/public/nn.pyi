@@ -69,6 +69,8 @@ from tfnb.ops.cross_entropy_ops import (
     weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits,
 )
 from tfnb.ops.cross_entropy_ops import log_poisson_loss as log_poisson_loss
+from tfnb.ops.ctc_ops import ctc_beam_search_decoder as ctc_beam_search_decoder
+from tfnb.ops.ctc_ops import ctc_beam_search_decoder_v2 as ctc_beam_search_decoder_v2
 from tfnb.ops.ctc_ops import ctc_greedy_decoder as ctc_greedy_decoder
 from tfnb.ops.ctc_ops import ctc_loss as ctc_loss
 from tfnb.ops.cwise_unary_ops import tanh as tanh
@@ -107,6 +109,10 @@ from tfnb.ops.pooling import max_pool3d as max_pool3d
 from tfnb.ops.pooling import max_pool_v2 as max_pool_v2
 from tfnb.ops.pooling import max_pool_with_argmax as max_pool_with_argmax
 from tfnb.ops.pooling import pool as pool
+from tfnb.ops.quantized_nn_ops import quantized_avg_pool as quantized_avg_pool
+from tfnb.ops.quantized_nn_ops import quantized_conv2_d as quantized_conv2d
+from tfnb.ops.quantized_nn_ops import quantized_max_pool as quantized_max_pool
+from tfnb.ops.quantized_nn_ops import quantized_relu_x as quantized_relu_x
 from tfnb.ops.rnn.dynamic import bidirectional_dynamic_rnn as bidirectional_dynamic_rnn
 from tfnb.ops.rnn.dynamic import dynamic_rnn as dynamic_rnn
 from tfnb.ops.rnn.dynamic import raw_rnn as raw_rnn
@@ -153,6 +159,8 @@ __all__ = [
     "conv_transpose",
     "convolution",
     "crelu",
+    "ctc_beam_search_decoder",
+    "ctc_beam_search_decoder_v2",
     "ctc_greedy_decoder",
     "ctc_loss",
     "depth_to_space",
@@ -189,6 +197,10 @@ __all__ = [
     "nce_loss",
     "normalize_moments",
     "pool",
+    "quantized_avg_pool",
+    "quantized_conv2d",
+    "quantized_max_pool",
+    "quantized_relu_x",
     "raw_rnn",
     "relu",
     "relu6",

@@ -14,3 +14,10 @@ from tfnb.ops.fake_quant_ops import (
 )
 from tfnb.ops.fake_quant_ops import fake_quant_with_min_max_args as fake_quant_with_min_max_args
 from tfnb.ops.fake_quant_ops import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
+from tfnb.ops.quantization_ops import dequantize as dequantize
+from tfnb.ops.quantization_ops import quantize as quantize
+from tfnb.ops.quantize_and_dequantize_ops import (
+    quantize_and_dequantize_v2 as quantize_and_dequantize_v2,
+)
+from tfnb.ops.quantize_and_dequantize_ops import quantize_and_dequantize as quantize_and_dequantize
+from tfnb.ops.quantized_math_ops import quantized_concat as quantized_concat

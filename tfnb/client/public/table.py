@@ -295,7 +295,7 @@ TABLE: dict[str, dict[str, str]] = {
         ),
     },
     "tfnb.ops.ctc_ops": {
-        "nn": "ctc_greedy_decoder ctc_loss",
+        "nn": "ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder ctc_loss",
     },
     "tfnb.ops.custom_gradient": {
         "tf": "custom_gradient grad_pass_through recompute_grad",
@@ -664,6 +664,23 @@ TABLE: dict[str, dict[str, str]] = {
         "nn": (
             "avg_pool avg_pool1d avg_pool2d:avg_pool avg_pool3d avg_pool_v2 max_pool max_pool1d "
             "max_pool2d max_pool3d max_pool_v2 max_pool_with_argmax pool"
+        ),
+    },
+    "tfnb.ops.quantization_ops": {
+        "quantization": "dequantize quantize",
+        "tf": "dequantize quantize quantize_v2",
+    },
+    "tfnb.ops.quantize_and_dequantize_ops": {
+        "quantization": "quantize_and_dequantize quantize_and_dequantize_v2",
+    },
+    "tfnb.ops.quantized_math_ops": {
+        "quantization": "quantized_concat",
+        "tf": "quantized_concat",
+    },
+    "tfnb.ops.quantized_nn_ops": {
+        "nn": (
+            "quantized_avg_pool quantized_conv2d:quantized_conv2_d quantized_max_pool "
+            "quantized_relu_x"
         ),
     },
     "tfnb.ops.queues": {
@@ -1169,7 +1186,7 @@ OPS: dict[str, str] = {
     "tfnb.ops.cross_entropy_ops": (
         "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits"
     ),
-    "tfnb.ops.ctc_ops": "CTCGreedyDecoder CTCLoss CTCLossV2",
+    "tfnb.ops.ctc_ops": "CTCBeamSearchDecoder CTCGreedyDecoder CTCLoss CTCLossV2",
     "tfnb.ops.cwise_binary_ops": (
         "AccumulateNV2 Add AddN AddV2 ApproximateEqual Atan2 BitwiseAnd BitwiseOr BitwiseXor Div "
         "DivNoNan Equal FloorDiv FloorMod Greater GreaterEqual LeftShift Less LessEqual LogicalAnd "
@@ -1307,6 +1324,23 @@ OPS: dict[str, str] = {
         "AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad MaxPool MaxPool3D MaxPool3DGrad "
         "MaxPool3DGradGrad MaxPoolGrad MaxPoolGradGrad MaxPoolGradGradV2 MaxPoolGradGradWithArgmax "
         "MaxPoolGradV2 MaxPoolGradWithArgmax MaxPoolV2 MaxPoolWithArgmax"
+    ),
+    "tfnb.ops.quantization_ops": (
+        "Dequantize QuantizeDownAndShrinkRange QuantizeV2 RequantizationRange "
+        "RequantizationRangePerChannel Requantize RequantizePerChannel"
+    ),
+    "tfnb.ops.quantize_and_dequantize_ops": (
+        "QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 "
+        "QuantizeAndDequantizeV4 QuantizeAndDequantizeV4Grad"
+    ),
+    "tfnb.ops.quantized_math_ops": (
+        "QuantizedAdd QuantizedConcat QuantizedConcatV2 QuantizedMatMul QuantizedMul "
+        "QuantizedReshape"
+    ),
+    "tfnb.ops.quantized_nn_ops": (
+        "QuantizedAvgPool QuantizedBatchNormWithGlobalNormalization QuantizedBiasAdd "
+        "QuantizedConv2D QuantizedInstanceNorm QuantizedMaxPool QuantizedRelu QuantizedRelu6 "
+        "QuantizedReluX QuantizedResizeBilinear"
     ),
     "tfnb.ops.queue_ops": (
         "FIFOQueueV2 FakeQueue PaddingFIFOQueueV2 PriorityQueueV2 QueueClose QueueCloseV2 "
