@@ -15,6 +15,7 @@ from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import require_same_shape
 from tfnb.ops.cwise_binary_ops import less, maximum, mul
 from tfnb.ops.cwise_unary_ops import exp_op, neg, sigmoid_op
+from tfnb.ops.large_arrays import at_least, choose, is_large, own, tiled
 
 EXPORTS = {
     "nn": [
@@ -35,7 +36,7 @@ _FLOAT = "T: {half, bfloat16, float, double}"
 )
 def relu(xp: Any, features: Any) -> Any:
     """max(features, 0)."""
-    return xp.maximum(features, features.dtype.type(0))
+    return at_least(xp, features, features.dtype.type(0))
 
 
 @relu.gradient
@@ -52,7 +53,11 @@ def _(op: Any, grad: Any) -> Any:
 def relu_grad(xp: Any, gradients: Any, features: Any) -> Any:
     """The gradient where the feature is positive, else 0."""
     require_same_shape("ReluGrad", gradients, features)
-    return gradients * (features > 0)
+    return tiled(xp, _where_positive, gradients, features)
+
+
+def _where_positive(xp: Any, gradients: Any, features: Any, out: Any = None) -> Any:
+    return xp.multiply(gradients, features > 0, out=out)
 
 
 @relu_grad.gradient
@@ -65,6 +70,8 @@ def _(op: Any, grad: Any) -> Any:
 def relu6_op(xp: Any, features: Any) -> Any:
     """min(max(features, 0), 6)."""
     scalar = features.dtype.type
+    if is_large(xp, features):
+        return features.clip(scalar(0), scalar(6))
     return xp.minimum(xp.maximum(features, scalar(0)), scalar(6))
 
 
@@ -82,7 +89,11 @@ def _(op: Any, grad: Any) -> Any:
 def relu6_grad(xp: Any, gradients: Any, features: Any) -> Any:
     """The gradient where the feature lies between 0 and 6, else 0."""
     require_same_shape("Relu6Grad", gradients, features)
-    return gradients * ((features > 0) & (features < 6))
+    return tiled(xp, _where_between, gradients, features)
+
+
+def _where_between(xp: Any, gradients: Any, features: Any, out: Any = None) -> Any:
+    return xp.multiply(gradients, (features > 0) & (features < 6), out=out)
 
 
 @relu6_grad.gradient
@@ -97,6 +108,10 @@ _LEAKY = ("alpha: float = 0.200000003", "T: {half, bfloat16, float, double} = DT
 @register_op("LeakyRelu", "features: T -> activations: T", *_LEAKY, shape=unchanged_shape)
 def leaky_relu_op(xp: Any, features: Any, *, alpha: float) -> Any:
     """The feature where it is positive, else alpha times the feature."""
+    if 0 < alpha <= 1 and is_large(xp, features):
+        # The larger one, as alpha makes positive ones smaller and negative ones larger.
+        scaled = features.dtype.type(alpha) * features
+        return np.maximum(features, scaled, out=scaled)
     return xp.where(features > 0, features, features.dtype.type(alpha) * features)
 
 
@@ -110,7 +125,12 @@ def _(op: Any, grad: Any) -> Any:
 )
 def leaky_relu_grad(xp: Any, gradients: Any, features: Any, *, alpha: float) -> Any:
     """The gradient where the feature is positive, else alpha times the gradient."""
-    return xp.where(features > 0, gradients, gradients.dtype.type(alpha) * gradients)
+
+    def formula(xp: Any, gradients: Any, features: Any, out: Any = None) -> Any:
+        scaled = xp.multiply(gradients.dtype.type(alpha), gradients, out=out)
+        return choose(xp, features > 0, gradients, scaled, out=own(scaled))
+
+    return tiled(xp, formula, gradients, features)
 
 
 @leaky_relu_grad.gradient
@@ -125,8 +145,14 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Elu", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
 def elu(xp: Any, features: Any) -> Any:
     """The feature where it is positive, else exp(features) - 1."""
+    return tiled(xp, _elu, features)
+
+
+def _elu(xp: Any, features: Any, out: Any = None) -> Any:
     # Not expm1: TensorFlow subtracts, and so loses the digits that expm1 would keep near zero.
-    return xp.where(features < 0, xp.exp(features) - features.dtype.type(1), features)
+    below = xp.exp(features, out=out)
+    below = xp.subtract(below, features.dtype.type(1), out=own(below))
+    return choose(xp, features < 0, below, features, out=own(below))
 
 
 @elu.gradient
@@ -137,7 +163,13 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("EluGrad", "gradients: T, outputs: T -> backprops: T", _FLOAT, shape=merge_both_inputs)
 def elu_grad(xp: Any, gradients: Any, outputs: Any) -> Any:
     """The gradient, times outputs + 1 where the output is negative."""
-    return xp.where(outputs < 0, (outputs + outputs.dtype.type(1)) * gradients, gradients)
+    return tiled(xp, _elu_grad, gradients, outputs)
+
+
+def _elu_grad(xp: Any, gradients: Any, outputs: Any, out: Any = None) -> Any:
+    below = xp.add(outputs, outputs.dtype.type(1), out=out)
+    below = xp.multiply(below, gradients, out=own(below))
+    return choose(xp, outputs < 0, below, gradients, out=own(below))
 
 
 @elu_grad.gradient
@@ -154,12 +186,16 @@ _SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
 @register_op("Selu", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
 def selu(xp: Any, features: Any) -> Any:
     """Elu scaled so that mean 0 and variance 1 are kept."""
+    return tiled(xp, _selu, features)
+
+
+def _selu(xp: Any, features: Any, out: Any = None) -> Any:
     scalar = features.dtype.type
-    return xp.where(
-        features < 0,
-        scalar(_SELU_SCALE_ALPHA) * (xp.exp(features) - scalar(1)),
-        scalar(_SELU_SCALE) * features,
-    )
+    below = xp.exp(features, out=out)
+    target = own(below)
+    below = xp.subtract(below, scalar(1), out=target)
+    below = xp.multiply(scalar(_SELU_SCALE_ALPHA), below, out=target)
+    return choose(xp, features < 0, below, scalar(_SELU_SCALE) * features, out=target)
 
 
 @selu.gradient
@@ -172,12 +208,14 @@ def _(op: Any, grad: Any) -> Any:
 )
 def selu_grad(xp: Any, gradients: Any, outputs: Any) -> Any:
     """The gradient of Selu, from its output."""
+    return tiled(xp, _selu_grad, gradients, outputs)
+
+
+def _selu_grad(xp: Any, gradients: Any, outputs: Any, out: Any = None) -> Any:
     scalar = outputs.dtype.type
-    return xp.where(
-        outputs < 0,
-        gradients * (outputs + scalar(_SELU_SCALE_ALPHA)),
-        gradients * scalar(_SELU_SCALE),
-    )
+    below = xp.add(outputs, scalar(_SELU_SCALE_ALPHA), out=out)
+    below = xp.multiply(gradients, below, out=own(below))
+    return choose(xp, outputs < 0, below, gradients * scalar(_SELU_SCALE), out=own(below))
 
 
 @selu_grad.gradient
@@ -190,13 +228,18 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Softplus", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
 def softplus_op(xp: Any, features: Any) -> Any:
     """log(1 + exp(features)); far from zero the feature itself, or its exponential."""
-    x = features
+    return tiled(xp, _softplus, features)
+
+
+def _softplus(xp: Any, x: Any, out: Any = None) -> Any:
     eps = {np.dtype(np.float64): 2.0**-52, np.dtype(np.float32): 2.0**-23}.get(x.dtype)
     if eps is None:
         eps = 2.0**-13 if x.dtype == np.float16 else 2.0**-7
     threshold = x.dtype.type(math.log(eps) + 2.0)
     grown = xp.exp(x)
-    return xp.where(x > -threshold, x, xp.where(x < threshold, grown, xp.log1p(grown)))
+    near = xp.log1p(grown, out=out)
+    near = choose(xp, x < threshold, grown, near, out=own(near))
+    return choose(xp, x > -threshold, x, near, out=own(near))
 
 
 @softplus_op.gradient
@@ -209,7 +252,14 @@ def _(op: Any, grad: Any) -> Any:
 )
 def softplus_grad(xp: Any, gradients: Any, features: Any) -> Any:
     """Gradients / (1 + exp(-features))."""
-    return gradients / (xp.exp(-features) + features.dtype.type(1))
+    return tiled(xp, _softplus_grad, gradients, features)
+
+
+def _softplus_grad(xp: Any, gradients: Any, features: Any, out: Any = None) -> Any:
+    grown = xp.negative(features, out=out)
+    target = own(grown)
+    grown = xp.add(xp.exp(grown, out=target), features.dtype.type(1), out=target)
+    return xp.divide(gradients, grown, out=target)
 
 
 @softplus_grad.gradient
@@ -222,7 +272,13 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Softsign", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
 def softsign(xp: Any, features: Any) -> Any:
     """Features / (1 + |features|)."""
-    return features / (abs(features) + features.dtype.type(1))
+    return tiled(xp, _softsign, features)
+
+
+def _softsign(xp: Any, features: Any, out: Any = None) -> Any:
+    below = xp.absolute(features, out=out)
+    below = xp.add(below, features.dtype.type(1), out=own(below))
+    return xp.divide(features, below, out=own(below))
 
 
 @softsign.gradient
@@ -235,8 +291,15 @@ def _(op: Any, grad: Any) -> Any:
 )
 def softsign_grad(xp: Any, gradients: Any, features: Any) -> Any:
     """Gradients / (1 + |features|)**2."""
-    denominator = abs(features) + features.dtype.type(1)
-    return gradients / (denominator * denominator)
+    return tiled(xp, _softsign_grad, gradients, features)
+
+
+def _softsign_grad(xp: Any, gradients: Any, features: Any, out: Any = None) -> Any:
+    below = xp.absolute(features, out=out)
+    target = own(below)
+    below = xp.add(below, features.dtype.type(1), out=target)
+    below = xp.multiply(below, below, out=target)
+    return xp.divide(gradients, below, out=target)
 
 
 # ----------------------------------------------------------------------- functions of Python's side

@@ -14,6 +14,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.large_arrays import sum_over
 from tfnb.ops.reduction_ops import reduce_sum
 from tfnb.ops.sequence_ops import range_
 
@@ -100,8 +101,8 @@ def bias_add_grad(xp: Any, out_backprop: Any, *, data_format: str) -> Any:
     axes = tuple(i for i in range(out_backprop.ndim) if i != channel)
     dtype = out_backprop.dtype
     if dtype.itemsize == 2 and dtype.kind not in "iu":
-        return out_backprop.astype(np.float32).sum(axis=axes).astype(dtype)
-    return out_backprop.sum(axis=axes, dtype=dtype)
+        return sum_over(xp, out_backprop.astype(np.float32), axes).astype(dtype)
+    return sum_over(xp, out_backprop, axes)
 
 
 @bias_add_grad.gradient

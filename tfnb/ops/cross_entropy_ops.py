@@ -30,6 +30,7 @@ from tfnb.ops.cwise_binary_ops import (
     sub,
 )
 from tfnb.ops.cwise_unary_ops import abs_op, exp_op, log, log1p
+from tfnb.ops.large_arrays import is_large, shard_rows, sum_over
 from tfnb.ops.matmul_ops import matmul
 from tfnb.ops.renamed_arguments import renamed
 from tfnb.ops.sequence_ops import range_
@@ -90,14 +91,36 @@ def softmax_cross_entropy(xp: Any, features: Any, labels: Any) -> Any:
         raise errors.invalid_argument(
             "logits and labels must be either 2-dimensional, or broadcasted to be 2-dimensional"
         )
-    labels = widened(labels)
-    shifted = shifted_logits(xp, widened(features))
+    labels, wide = widened(labels), widened(features)
+    if is_large(xp, wide):
+        loss, backprop = _large_cross_entropy(wide, labels)
+        return loss.astype(dtype, copy=False), backprop.astype(dtype, copy=False)
+    shifted = shifted_logits(xp, wide)
     grown = xp.exp(shifted)
     total = grown.sum(axis=-1, keepdims=True)
     loss = (labels * (xp.log(total) - shifted)).sum(axis=-1)
     grown /= total
     grown -= labels
     return loss.astype(dtype, copy=False), grown.astype(dtype, copy=False)
+
+
+def _large_cross_entropy(features: Any, labels: Any) -> tuple[Any, Any]:
+    loss = np.empty(len(features), features.dtype)
+    backprop = np.empty(features.shape, features.dtype)
+
+    def work(first: int, last: int) -> None:
+        x, wanted, grown = features[first:last], labels[first:last], backprop[first:last]
+        np.subtract(x, x.max(axis=1, keepdims=True), out=grown)
+        # The sum of labels * (log(total) - shifted), in two.
+        seen = np.vecdot(wanted, grown)
+        np.exp(grown, out=grown)
+        total = sum_over(np, grown, (1,), True)
+        loss[first:last] = sum_over(np, wanted, (1,)) * np.log(total[:, 0]) - seen
+        np.divide(grown, total, out=grown)
+        np.subtract(grown, wanted, out=grown)
+
+    shard_rows(features.shape[0], features.shape[1], work)
+    return loss, backprop
 
 
 def _scale_rows(vector: Any, matrix: Any) -> Any:
@@ -170,11 +193,13 @@ def sparse_softmax_cross_entropy(xp: Any, features: Any, labels: Any) -> Any:
             f"Received a label value of {labels[wrong][0]} which is outside the valid range of "
             f"[0, {classes}).  Label values: {listed}"
         )
-    shifted = shifted_logits(xp, widened(features))
-    grown = xp.exp(shifted)
-    total = grown.sum(axis=-1, keepdims=True)
     here = (xp.arange(rows), labels)
-    loss = xp.log(total[:, 0]) - shifted[here]
+    grown = shifted_logits(xp, widened(features))
+    grown = xp.array(grown) if grown is features else grown
+    seen = grown[here]
+    xp.exp(grown, out=grown)
+    total = sum_over(xp, grown, (1,), True)
+    loss = xp.log(total[:, 0]) - seen
     grown /= total
     grown[here] -= 1
     return loss.astype(dtype, copy=False), grown.astype(dtype, copy=False)

@@ -26,6 +26,7 @@ from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import incompatible_shapes, shape_text, unbroadcast
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.cwise_unary_ops import conj, log, square
+from tfnb.ops.large_arrays import at_least, at_most, choose, own
 
 EXPORTS = {
     "tf": [
@@ -218,7 +219,8 @@ def floor_div(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
         if T.is_integer:
             _refuse_zero(x, y)
             return x // y
-        return xp.floor(x / y)
+        quotient = x / y
+        return xp.floor(quotient, out=own(quotient))
     except ValueError:
         raise incompatible_shapes(x, y) from None
 
@@ -343,7 +345,7 @@ def squared_difference(xp: Any, x: Any, y: Any) -> Any:
         raise incompatible_shapes(x, y) from None
     if difference.dtype.kind == "c":
         return difference * xp.conj(difference)
-    return difference * difference
+    return xp.multiply(difference, difference, out=own(difference))
 
 
 @squared_difference.gradient
@@ -477,7 +479,7 @@ _ORDERED = (
 def maximum(xp: Any, x: Any, y: Any) -> Any:
     """The larger one; NaN if either is."""
     try:
-        return xp.maximum(x, y)
+        return xp.maximum(x, y) if y.ndim else at_least(xp, x, y)
     except ValueError:
         raise incompatible_shapes(x, y) from None
 
@@ -492,7 +494,7 @@ def _(op: Any, grad: Any) -> Any:
 def minimum(xp: Any, x: Any, y: Any) -> Any:
     """The smaller one; NaN if either is."""
     try:
-        return xp.minimum(x, y)
+        return xp.minimum(x, y) if y.ndim else at_most(xp, x, y)
     except ValueError:
         raise incompatible_shapes(x, y) from None
 
@@ -746,7 +748,7 @@ def select(xp: Any, condition: Any, t: Any, e: Any) -> Any:
     if condition.ndim == 0:
         return t if condition else e
     if condition.shape == t.shape:
-        return xp.where(condition, t, e)
+        return choose(xp, condition, t, e)
     if condition.ndim != 1:
         raise errors.invalid_argument(
             f"'cond' must be a vector, but saw shape: {shape_text(condition.shape)}"
@@ -775,7 +777,7 @@ def _select_v2_shape(c: InferenceContext) -> TensorShape:
 def select_v2(xp: Any, condition: Any, t: Any, e: Any) -> Any:
     """T where the condition holds, else e; all three broadcast."""
     try:
-        return xp.where(condition, t, e)
+        return choose(xp, condition, t, e)
     except ValueError:
         shapes = (condition.shape, t.shape, e.shape)
         raise errors.invalid_argument(

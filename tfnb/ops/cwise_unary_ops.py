@@ -17,6 +17,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops import array_ops
+from tfnb.ops.large_arrays import mapped, own, tiled, zero_where
 
 EXPORTS = {
     "tf": [
@@ -105,7 +106,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Sqrt", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def sqrt_op(xp: Any, x: Any) -> Any:
     """Square root; NaN below zero."""
-    return xp.sqrt(x)
+    return mapped(xp, xp.sqrt, x)
 
 
 @sqrt_op.gradient
@@ -116,7 +117,13 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("SqrtGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
 def sqrt_grad(xp: Any, y: Any, dy: Any) -> Any:
     """Dy * 0.5 / y, where y = sqrt(x); 0 where dy is 0, whatever y is."""
-    return _unless_zero(xp, dy, _half_of(dy) / xp.conj(y))
+    return tiled(xp, _sqrt_grad, y, dy)
+
+
+def _sqrt_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
+    result = xp.multiply(dy, dy.dtype.type(0.5), out=out)
+    result = xp.divide(result, _conj(xp, y), out=own(result))
+    return zero_where(xp, dy == 0, result, out)
 
 
 @sqrt_grad.gradient
@@ -128,7 +135,12 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Rsqrt", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def rsqrt_op(xp: Any, x: Any) -> Any:
     """1 / sqrt(x)."""
-    return _one(x) / xp.sqrt(x)
+    return tiled(xp, _rsqrt, x)
+
+
+def _rsqrt(xp: Any, x: Any, out: Any = None) -> Any:
+    root = xp.sqrt(x, out=out)
+    return xp.divide(_one(x), root, out=own(root))
 
 
 @rsqrt_op.gradient
@@ -139,8 +151,16 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("RsqrtGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
 def rsqrt_grad(xp: Any, y: Any, dy: Any) -> Any:
     """Dy * -0.5 * y**3, where y = 1 / sqrt(x); 0 where dy is 0, whatever y is."""
-    out = xp.conj(y)
-    return _unless_zero(xp, dy, _zero(dy) - _half_of(dy) * out * (out * out))
+    return tiled(xp, _rsqrt_grad, y, dy)
+
+
+def _rsqrt_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
+    y = _conj(xp, y)
+    result = xp.multiply(dy, dy.dtype.type(0.5), out=out)
+    target = own(result)
+    result = xp.multiply(result, y, out=target)
+    result = xp.multiply(result, y * y, out=target)
+    return zero_where(xp, dy == 0, xp.subtract(_zero(dy), result, out=target), out)
 
 
 @rsqrt_grad.gradient
@@ -163,8 +183,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("ReciprocalGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
 def reciprocal_grad(xp: Any, y: Any, dy: Any) -> Any:
     """-dy * y * y, where y = 1 / x; 0 where dy is 0, whatever y is."""
-    out = xp.conj(y)
-    return _unless_zero(xp, dy, -dy * (out * out))
+    return tiled(xp, _reciprocal_grad, y, dy)
 
 
 @reciprocal_grad.gradient
@@ -187,8 +206,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("InvGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
 def inv_grad(xp: Any, y: Any, dy: Any) -> Any:
     """-dy * y * y, where y = 1 / x; 0 where dy is 0, whatever y is."""
-    out = xp.conj(y)
-    return _unless_zero(xp, dy, -dy * (out * out))
+    return tiled(xp, _reciprocal_grad, y, dy)
 
 
 @inv_grad.gradient
@@ -205,9 +223,15 @@ def _product(x: Any, y: Any) -> Any:
     return mul(x, y)
 
 
-def _unless_zero(xp: Any, dy: Any, found: Any) -> Any:
-    """Zero where the incoming gradient is zero, so that a pole nobody asks about stays unseen."""
-    return xp.where(dy == 0, _zero(dy), found)
+def _reciprocal_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
+    y = _conj(xp, y)
+    result = xp.negative(dy, out=out)
+    # Zero where the incoming gradient is zero, so that a pole nobody asks about stays unseen.
+    return zero_where(xp, dy == 0, xp.multiply(result, y * y, out=own(result)), out)
+
+
+def _conj(xp: Any, x: Any) -> Any:
+    return xp.conj(x) if x.dtype.kind == "c" else x
 
 
 def _zero(x: Any) -> Any:
@@ -218,10 +242,6 @@ def _zero(x: Any) -> Any:
 def _one(x: Any) -> Any:
     """1 in the dtype of x: extension dtypes such as bfloat16 are not led by a Python 1."""
     return x.dtype.type(1)
-
-
-def _half_of(x: Any) -> Any:
-    return x * x.dtype.type(0.5)
 
 
 # ---------------------------------------------------------------------------------------- rounding
@@ -295,7 +315,7 @@ def is_finite(xp: Any, x: Any) -> Any:
 @register_op("Exp", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def exp_op(xp: Any, x: Any) -> Any:
     """E to the power x."""
-    return xp.exp(x)
+    return mapped(xp, xp.exp, x)
 
 
 @exp_op.gradient
@@ -306,7 +326,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Expm1", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def expm1(xp: Any, x: Any) -> Any:
     """exp(x) - 1, exact near zero."""
-    return xp.expm1(x)
+    return mapped(xp, xp.expm1, x)
 
 
 @expm1.gradient
@@ -318,7 +338,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Log", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def log(xp: Any, x: Any) -> Any:
     """Natural logarithm; -inf at zero, NaN below."""
-    return xp.log(x)
+    return mapped(xp, xp.log, x)
 
 
 @log.gradient
@@ -330,7 +350,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Log1p", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def log1p(xp: Any, x: Any) -> Any:
     """log(1 + x), exact near zero."""
-    return xp.log1p(x)
+    return mapped(xp, xp.log1p, x)
 
 
 @log1p.gradient
@@ -342,8 +362,14 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Sigmoid", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def sigmoid_op(xp: Any, x: Any) -> Any:
     """1 / (1 + exp(-x))."""
-    one = _one(x)
-    return one / (one + xp.exp(-x))
+    return tiled(xp, _sigmoid, x)
+
+
+def _sigmoid(xp: Any, x: Any, out: Any = None) -> Any:
+    one, result = _one(x), xp.negative(x, out=out)
+    target = own(result)
+    result = xp.add(one, xp.exp(result, out=target), out=target)
+    return xp.divide(one, result, out=target)
 
 
 @sigmoid_op.gradient
@@ -354,7 +380,12 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("SigmoidGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
 def sigmoid_grad(xp: Any, y: Any, dy: Any) -> Any:
     """Dy * y * (1 - y), where y = sigmoid(x)."""
-    return dy * y * (_one(y) - y)
+    return tiled(xp, _sigmoid_grad, y, dy)
+
+
+def _sigmoid_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
+    result = xp.multiply(dy, y, out=out)
+    return xp.multiply(result, _one(y) - y, out=own(result))
 
 
 @sigmoid_grad.gradient
@@ -370,7 +401,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Sin", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def sin(xp: Any, x: Any) -> Any:
     """Sine of an angle in radians."""
-    return xp.sin(x)
+    return mapped(xp, xp.sin, x)
 
 
 @sin.gradient
@@ -382,7 +413,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Cos", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def cos(xp: Any, x: Any) -> Any:
     """Cosine of an angle in radians."""
-    return xp.cos(x)
+    return mapped(xp, xp.cos, x)
 
 
 @cos.gradient
@@ -394,7 +425,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Tan", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def tan(xp: Any, x: Any) -> Any:
     """Tangent of an angle in radians."""
-    return xp.tan(x)
+    return mapped(xp, xp.tan, x)
 
 
 @tan.gradient
@@ -442,7 +473,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Sinh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def sinh(xp: Any, x: Any) -> Any:
     """Hyperbolic sine."""
-    return xp.sinh(x)
+    return mapped(xp, xp.sinh, x)
 
 
 @sinh.gradient
@@ -454,7 +485,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Cosh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def cosh(xp: Any, x: Any) -> Any:
     """Hyperbolic cosine."""
-    return xp.cosh(x)
+    return mapped(xp, xp.cosh, x)
 
 
 @cosh.gradient
@@ -466,7 +497,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Tanh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def tanh(xp: Any, x: Any) -> Any:
     """Hyperbolic tangent."""
-    return xp.tanh(x)
+    return mapped(xp, xp.tanh, x)
 
 
 @tanh.gradient
@@ -477,7 +508,14 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("TanhGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
 def tanh_grad(xp: Any, y: Any, dy: Any) -> Any:
     """Dy * (1 - y * y), where y = tanh(x)."""
-    return dy * (_one(y) - y * y)
+    return tiled(xp, _tanh_grad, y, dy)
+
+
+def _tanh_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
+    result = xp.multiply(y, y, out=out)
+    target = own(result)
+    result = xp.subtract(_one(y), result, out=target)
+    return xp.multiply(dy, result, out=target)
 
 
 @tanh_grad.gradient

@@ -23,6 +23,7 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.large_arrays import sum_of_squares
 
 EXPORTS = {
     "nn": ["l2_loss", "local_response_normalization:lrn", "lrn"],
@@ -37,7 +38,7 @@ EXPORTS = {
 def l2_loss(xp: Any, t: Any) -> Any:
     """sum(t**2) / 2."""
     wide = t.astype(np.float32) if t.dtype.itemsize == 2 else t
-    total = (wide * wide).sum(dtype=wide.dtype)
+    total = sum_of_squares(xp, wide)
     return (total * wide.dtype.type(0.5)).astype(t.dtype)
 
 

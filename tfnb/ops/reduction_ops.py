@@ -32,6 +32,7 @@ from tfnb.ops.cwise_binary_ops import (
     sub,
 )
 from tfnb.ops.cwise_unary_ops import conj, exp_op, is_finite, log, sqrt_op, square
+from tfnb.ops.large_arrays import sum_over
 from tfnb.ops.renamed_arguments import renamed
 
 EXPORTS = {
@@ -118,8 +119,8 @@ def sum_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
     if not axes:
         return x
     if _is_small_float(x):
-        return x.astype(np.float32).sum(axis=axes, keepdims=keep_dims).astype(x.dtype)
-    return x.sum(axis=axes, dtype=x.dtype, keepdims=keep_dims)
+        return sum_over(xp, x.astype(np.float32), axes, keep_dims).astype(x.dtype)
+    return sum_over(xp, x, axes, keep_dims)
 
 
 @sum_op.gradient
@@ -145,14 +146,14 @@ def mean_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
     for axis in axes:
         count *= x.shape[axis]
     if _is_small_float(x):
-        total = x.astype(np.float32).sum(axis=axes, keepdims=keep_dims)
+        total = sum_over(xp, x.astype(np.float32), axes, keep_dims)
         return (total / np.float32(count)).astype(x.dtype)
     if x.dtype.kind in "iu":
         wide = np.uint64 if x.dtype == np.uint64 else np.int64
         total = x.sum(axis=axes, dtype=wide, keepdims=keep_dims)
         quotient = abs(total) // wide(max(count, 1))
         return xp.where(total < 0, -quotient, quotient).astype(x.dtype)
-    return x.sum(axis=axes, dtype=x.dtype, keepdims=keep_dims) / x.dtype.type(count)
+    return sum_over(xp, x, axes, keep_dims) / x.dtype.type(count)
 
 
 @mean_op.gradient
@@ -187,7 +188,7 @@ def euclidean_norm(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) 
     if wide is not x:
         # The squares are of the type of x, and may be too large for it.
         squares = squares.astype(x.dtype).astype(np.float32)
-    total = squares.sum(axis=axes, dtype=squares.dtype, keepdims=keep_dims) if axes else squares
+    total = sum_over(xp, squares, axes, keep_dims) if axes else squares
     return xp.sqrt(total).astype(x.dtype)
 
 

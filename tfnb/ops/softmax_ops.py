@@ -17,6 +17,7 @@ from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cwise_binary_ops import sub
 from tfnb.ops.cwise_unary_ops import exp_op
+from tfnb.ops.large_arrays import is_large, shard_rows, sum_over
 from tfnb.ops.reduction_ops import reduce_sum
 from tfnb.ops.renamed_arguments import renamed
 from tfnb.ops.sequence_ops import range_
@@ -72,9 +73,33 @@ def softmax_op(xp: Any, logits: Any) -> Any:
     if logits.dtype.itemsize == 2 and xp is np:
         grown = np.exp(shifted_logits(np, logits))
         return grown * (logits.dtype.type(1) / _stepwise_sum(grown))
-    grown = xp.exp(shifted_logits(xp, widened(logits)))
-    grown /= grown.sum(axis=-1, keepdims=True)
+    wide = widened(logits)
+    if is_large(xp, wide):
+        return _large(_softmax_rows, wide)
+    grown = xp.exp(shifted_logits(xp, wide))
+    grown *= wide.dtype.type(1) / grown.sum(axis=-1, keepdims=True)
     return grown.astype(logits.dtype, copy=False)
+
+
+def _large(function: Any, x: Any) -> Any:
+    """``function(rows, out)`` of the rows of `x`, on several threads."""
+    out = np.empty(x.shape, x.dtype)
+    rows, target = x.reshape(-1, x.shape[-1]), out.reshape(-1, x.shape[-1])
+    shard_rows(
+        len(rows), rows.shape[1], lambda first, last: function(rows[first:last], target[first:last])
+    )
+    return out
+
+
+def _softmax_rows(x: Any, out: Any) -> None:
+    np.subtract(x, x.max(axis=1, keepdims=True), out=out)
+    np.exp(out, out=out)
+    np.multiply(out, x.dtype.type(1) / sum_over(np, out, (1,), True), out=out)
+
+
+def _log_softmax_rows(x: Any, out: Any) -> None:
+    np.subtract(x, x.max(axis=1, keepdims=True), out=out)
+    np.subtract(out, np.log(sum_over(np, np.exp(out), (1,), True)), out=out)
 
 
 @softmax_op.gradient
@@ -91,7 +116,10 @@ def log_softmax_op(xp: Any, logits: Any) -> Any:
     if logits.dtype.itemsize == 2 and xp is np:
         shifted = shifted_logits(np, logits)
         return shifted - np.log(_stepwise_sum(np.exp(shifted)))
-    shifted = shifted_logits(xp, widened(logits))
+    wide = widened(logits)
+    if is_large(xp, wide):
+        return _large(_log_softmax_rows, wide)
+    shifted = shifted_logits(xp, wide)
     total = xp.exp(shifted).sum(axis=-1, keepdims=True)
     return (shifted - xp.log(total)).astype(logits.dtype, copy=False)
 

@@ -1,0 +1,211 @@
+"""The faster ways with large arrays give what the plain ways give.
+
+Tiles are made small here, so that a few hundred elements are many tiles and an odd rest.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tfnb.core import op_registry, work_sharder
+from tfnb.ops import large_arrays
+from tfnb.ops.large_arrays import choose, plain_ways, sum_of_squares, sum_over, zero_where
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SPECIAL = [0.0, -0.0, 1.0, -1.0, 6.0, 1e-30, -1e-30, 3e38, -3e38, np.inf, -np.inf, np.nan]
+
+
+@pytest.fixture(autouse=True)
+def _small_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    importlib.import_module("tfnb.ops.all_ops")
+    monkeypatch.setattr(large_arrays, "LARGE", 8)
+    monkeypatch.setattr(large_arrays, "TILE", 64)
+    before = work_sharder.num_threads()
+    work_sharder.set_num_threads(2)
+    with np.errstate(all="ignore"):
+        yield
+    work_sharder.set_num_threads(before)
+
+
+def _values(size: int, dtype: str, seed: int = 0) -> Any:
+    """Ordinary numbers and, here and there, special ones."""
+    rng = np.random.default_rng(seed)
+    values = rng.standard_normal(size).astype(dtype)
+    count = min(size, 40)
+    values[rng.permutation(size)[:count]] = rng.choice(_SPECIAL, count).astype(dtype)
+    return values
+
+
+_ONE = ["Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Softplus", "Softsign", "Sigmoid", "Tanh",
+        "Exp", "Log", "Log1p", "Expm1", "Sin", "Cos", "Tan", "Sinh", "Cosh", "Sqrt",
+        "Rsqrt"]  # fmt: skip
+_TWO = ["ReluGrad", "Relu6Grad", "EluGrad", "SeluGrad", "LeakyReluGrad", "SoftplusGrad",
+        "SoftsignGrad", "SigmoidGrad", "TanhGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad",
+        "InvGrad", "Maximum", "Minimum", "SquaredDifference"]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
+@pytest.mark.parametrize("shape", [(0,), (7,), (64,), (300,), (13, 40)])
+@pytest.mark.parametrize("op", _ONE + _TWO)
+def test_elementwise_ops_equal_the_plain_ones(op: str, shape: tuple[int, ...], dtype: str) -> None:
+    """To the last bit but for the sign of zero, with NaN and infinities, in tiles or whole."""
+    size = int(np.prod(shape))
+    inputs = [_values(size, dtype, seed).reshape(shape) for seed in range(1 + (op in _TWO))]
+    attrs = {"alpha": 0.25} if op.startswith("Leaky") else {}
+    function: Any = op_registry.get(op).function
+    kept = [x.copy() for x in inputs]
+    got = function(np, *inputs, **attrs)
+    with plain_ways():
+        want = function(np, *inputs, **attrs)
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+    for x, before in zip(inputs, kept, strict=True):
+        np.testing.assert_array_equal(x, before)
+
+
+@pytest.mark.parametrize("op", ["Relu", "Elu", "TanhGrad", "Sigmoid"])
+def test_arrays_that_are_not_contiguous(op: str) -> None:
+    """And scalars: they take the plain way, and give the same."""
+    function: Any = op_registry.get(op).function
+    count = 2 if op in _TWO else 1
+    turned = [_values(520, "f4", seed).reshape(13, 40).T for seed in range(count)]
+    for inputs in (turned, [np.float32(-0.5)] * count, [x[::2] for x in turned]):
+        got = function(np, *inputs)
+        with plain_ways():
+            np.testing.assert_array_equal(got, function(np, *inputs))
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0, 1.0, np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("op", ["Maximum", "Minimum"])
+def test_limits_by_a_number(op: str, limit: float) -> None:
+    """A NaN on either side stays one."""
+    x, function = _values(300, "f4"), op_registry.get(op).function
+    got = function(np, x, np.float32(limit))  # type: ignore[misc]
+    with plain_ways():
+        want = function(np, x, np.float32(limit))  # type: ignore[misc]
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u2", "i4", "i8", "F", "?", "O"])
+@pytest.mark.parametrize("where", ["new", "x", "y"])
+def test_choices_are_those_of_where(dtype: str, where: str) -> None:
+    """For every dtype, to the last bit, also written over one of the two."""
+    x, y = (_values(300, "f4", seed).astype(dtype) for seed in range(2))
+    condition = np.random.default_rng(1).random(300) < 0.4
+    want = np.where(condition, x, y)
+    out = {"new": None, "x": x, "y": y}[where]
+    got = choose(np, condition, x, y, out=out)
+    assert got.dtype == want.dtype
+    assert got.tobytes() == want.tobytes()
+    assert out is None or np.shares_memory(out, got)
+
+
+def test_choices_broadcast() -> None:
+    """Where shapes differ, the plain way is taken."""
+    x, condition = _values(300, "f4").reshape(3, 100), np.arange(100) % 3 == 0
+    got = choose(np, condition, x, np.float32(1))
+    np.testing.assert_array_equal(got, np.where(condition, x, np.float32(1)))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_zeros_hide_what_is_no_number(dtype: str) -> None:
+    """A chosen NaN is 0 afterwards."""
+    x = _values(300, dtype)
+    condition = ~np.isfinite(x)
+    got = zero_where(np, condition, x.copy())
+    np.testing.assert_array_equal(got, np.where(condition, 0, x))
+
+
+_SHAPES = [((7, 9), (0,)), ((7, 9), (1,)), ((7, 9), (0, 1)), ((3000, 3), (0,)), ((3, 3000), (1,)),
+           ((2, 70_000), (1,)), ((70_000,), (0,)), ((4, 5, 6, 7), (0, 2)), ((4, 5, 6, 7), (1, 3)),
+           ((4, 5, 6, 7), (1, 2)), ((4, 1, 6, 1), (1, 3)), ((4, 1, 6, 1), (0, 1, 2, 3)),
+           ((0, 5), (0,)), ((5, 0), (0,)), ((2, 5000, 3), (1,)),
+           ((5, 2500, 1), (0, 1))]  # fmt: skip
+
+
+@pytest.mark.parametrize("keep_dims", [False, True])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "F", "f2"])
+@pytest.mark.parametrize(("shape", "axes"), _SHAPES)
+def test_sums_are_sums(
+    shape: tuple[int, ...], axes: tuple[int, ...], dtype: str, keep_dims: bool
+) -> None:
+    """Of the same shape, dtype and, but for the rounding, value; arrays or scalars as NumPy's."""
+    x = np.random.default_rng(0).standard_normal(shape)
+    x = (x * 8).astype(dtype)
+    got = sum_over(np, x, axes, keep_dims)
+    wide = np.complex128 if dtype == "F" else np.float64
+    want = x.astype(wide).sum(axis=axes, keepdims=keep_dims)
+    assert got.dtype == x.dtype
+    assert got.shape == want.shape
+    assert isinstance(got, np.generic) == isinstance(want, np.generic)
+    rounding = {"f4": 1e-5, "F": 1e-5, "f8": 1e-13, "f2": 5e-2, "i4": 0}[dtype]
+    size = np.abs(x.astype(wide)).sum(axis=axes, keepdims=keep_dims)
+    assert (abs(got - want) <= rounding * size).all()
+
+
+def test_sums_of_views() -> None:
+    """What is not contiguous is summed, too."""
+    x = np.random.default_rng(0).standard_normal((60, 50)).astype("f4")
+    for view in (x.T, x[::2], x[:, ::3], np.broadcast_to(x[0], (40, 50))):
+        want = view.astype("f8").sum(axis=0)
+        np.testing.assert_allclose(sum_over(np, view, (0,)), want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
+def test_sums_of_what_is_no_number(bad: float, axes: tuple[int, ...]) -> None:
+    """It stays in its own sum."""
+    x = np.ones((50, 60), "f4")
+    x[3, 4] = bad
+    np.testing.assert_array_equal(sum_over(np, x, axes), x.sum(axis=axes))
+
+
+@pytest.mark.parametrize("size", [0, 1, 1023, 1024, 5000])
+def test_sums_of_squares(size: int) -> None:
+    """Of any length."""
+    x = np.random.default_rng(0).standard_normal(size).astype("f4")
+    np.testing.assert_allclose(sum_of_squares(np, x), (x.astype("f8") ** 2).sum(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(0, 5), (5, 1), (1, 300), (70, 9), (4, 5, 6), (300,)])
+@pytest.mark.parametrize("op", ["Softmax", "LogSoftmax"])
+def test_softmax_of_large_arrays(op: str, shape: tuple[int, ...], dtype: str) -> None:
+    """Row by row, also with infinities and NaN."""
+    function: Any = op_registry.get(op).function
+    rng = np.random.default_rng(0)
+    plain = (5 * rng.standard_normal(shape)).astype(dtype)
+    for x in (plain, _values(plain.size, dtype).reshape(shape)):
+        got = function(np, x)
+        with plain_ways():
+            want = function(np, x)
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(0, 5), (5, 1), (1, 300), (70, 9), (9, 70)])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_cross_entropies_of_large_arrays(
+    shape: tuple[int, int], dtype: str, is_sparse: bool
+) -> None:
+    """Losses and gradients, also with infinities and NaN."""
+    rng = np.random.default_rng(0)
+    name = ("Sparse" if is_sparse else "") + "SoftmaxCrossEntropyWithLogits"
+    function: Any = op_registry.get(name).function
+    numbers = rng.integers(0, shape[1], shape[0])
+    labels = numbers if is_sparse else rng.random(shape).astype(dtype)
+    plain = (5 * rng.standard_normal(shape)).astype(dtype)
+    for x in (plain, _values(plain.size, dtype).reshape(shape)):
+        got = function(np, x, labels)
+        with plain_ways():
+            want = function(np, x, labels)
+        for one, other in zip(got, want, strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)

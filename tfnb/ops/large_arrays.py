@@ -1,0 +1,258 @@
+"""Faster ways to what NumPy does plainly with large arrays on a CPU.
+
+NumPy does one operation after the other, each over the whole array, and some of its loops use one
+number at a time.  So here
+
+* formulas run tile by tile, their intermediate results staying in cache (``tiled``), and the tiles
+  on several threads;
+* sums are matrix products with ones, which BLAS computes at the speed of memory (``sum_over``);
+* choices between two arrays are made with bits (``choose``): ``np.where`` is slow where its
+  condition changes often;
+* limits are set with ``clip``, which is vectorized where ``np.maximum`` with a scalar is not.
+
+Each function says what it is worth by a size; below it, on a GPU, and for dtypes that gain nothing
+the plain way is taken.  ``plain_ways`` takes it always: so tests compare the two, and
+``benchmarks/kernels.py`` measures them.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core.work_sharder import num_threads, shard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# Elements of a tile: a few such arrays of floats fit into the last cache, and NumPy's fixed cost of
+# an operation is nothing beside its work.
+TILE = 1 << 18
+# Elements from which an array is large.
+LARGE = 1 << 13
+# So many numbers are added one after another, at most, in float32.
+_BLOCK = 1024
+# Rows up to this length are one product; its error is that of a sum in a few dozen parts.
+_LONGEST_ROW = 1 << 16
+
+_takes_plain_ways = False
+
+
+@contextmanager
+def plain_ways() -> Iterator[None]:
+    """The plain way is taken everywhere, by all threads, until the end of the block."""
+    global _takes_plain_ways
+    before, _takes_plain_ways = _takes_plain_ways, True
+    try:
+        yield
+    finally:
+        _takes_plain_ways = before
+
+
+def is_large(xp: Any, x: Any, least: int = LARGE) -> bool:
+    """Whether `x` is a float32 or float64 array of a CPU with at least so many elements."""
+    return xp is np and x.size >= least and x.dtype.char in "fd" and not _takes_plain_ways
+
+
+def own(x: Any) -> Any:
+    """What `out=` may be to write over `x`, an intermediate result: itself, None for a scalar."""
+    return x if x.ndim else None
+
+
+def tiled(xp: Any, formula: Callable[..., Any], *arrays: Any) -> Any:
+    """``formula(xp, *arrays)``, an elementwise one, tile by tile where that pays.
+
+    Args:
+      xp: numpy or cupy.
+      formula: gives an array of the shape and the dtype of its first argument.  Its keyword ``out``
+        is None, or where its result shall stand, which it may write to earlier, too.
+      *arrays: of one shape and dtype, or the plain way is taken.
+    """
+    first = arrays[0]
+    if not is_large(xp, first, 2 * TILE) or not all(
+        x.shape == first.shape and x.flags.c_contiguous for x in arrays
+    ):
+        return formula(xp, *arrays)
+    result = np.empty_like(first)
+    flat, target = [x.reshape(-1) for x in arrays], result.reshape(-1)
+
+    def work(begin: int, end: int) -> None:
+        for start in range(begin * TILE, min(end * TILE, target.size), TILE):
+            piece = slice(start, start + TILE)
+            formula(np, *(x[piece] for x in flat), out=target[piece])
+
+    shard(-(-target.size // TILE), 1, work)
+    return result
+
+
+def shard_rows(rows: int, row_size: int, work: Callable[[int, int], object]) -> None:
+    """Calls ``work(first, last)`` for ranges of rows of so many elements, on several threads."""
+    shard(rows, (1 << 16) // max(row_size, 1) + 1, work)
+
+
+def mapped(xp: Any, function: Callable[..., Any], x: Any) -> Any:
+    """``function(x)``, an expensive ufunc, a large array divided among threads."""
+    if not is_large(xp, x, 2 * TILE) or num_threads() == 1 or not x.flags.c_contiguous:
+        return function(x)
+    out = np.empty_like(x)
+    flat, target = x.reshape(-1), out.reshape(-1)
+    shard(target.size, TILE, lambda first, last: function(flat[first:last], out=target[first:last]))
+    return out
+
+
+def at_least(xp: Any, x: Any, lowest: Any) -> Any:
+    """The larger of each element and a number, NaN where the element is."""
+    if is_large(xp, x):
+        return x.clip(lowest, np.inf)
+    return xp.maximum(x, lowest)
+
+
+def at_most(xp: Any, x: Any, highest: Any) -> Any:
+    """The smaller of each element and a number, NaN where the element is."""
+    if is_large(xp, x):
+        return x.clip(-np.inf, highest)
+    return xp.minimum(x, highest)
+
+
+def choose(xp: Any, condition: Any, x: Any, y: Any, out: Any = None) -> Any:
+    """Elements of `x` where the condition holds, of `y` elsewhere; all three broadcast.
+
+    Args:
+      xp: numpy or cupy.
+      condition: of bools.
+      x: of any dtype.
+      y: of the dtype of `x`.
+      out: where the result may stand, if anywhere; may be `x` or `y`.
+    """
+    dtype = x.dtype
+    if (
+        xp is not np
+        or condition.size < LARGE
+        or _takes_plain_ways
+        or not condition.shape == x.shape == y.shape
+        or y.dtype != dtype
+        or dtype.itemsize > 8
+        or dtype.kind not in "fiu"
+        or not (condition.flags.c_contiguous and x.flags.c_contiguous and y.flags.c_contiguous)
+    ):
+        chosen = xp.where(condition, x, y)
+        if out is None:
+            return chosen
+        out[...] = chosen
+        return out
+    bits = f"i{dtype.itemsize}"
+    # All bits of an element, or none.
+    if out is y:
+        mask, x, y = condition.view(np.int8) - np.int8(1), y, x
+    else:
+        mask = np.negative(condition.view(np.int8))
+    mask = mask.astype(bits, copy=False)
+    other = y.view(bits)
+    result = np.bitwise_xor(x.view(bits), other, out=None if out is None else out.view(bits))
+    np.bitwise_and(result, mask, out=result)
+    np.bitwise_xor(result, other, out=result)
+    return result.view(dtype)
+
+
+def zero_where(xp: Any, condition: Any, x: Any, out: Any = None) -> Any:
+    """0 where the condition, of the shape of `x`, holds; elsewhere the element of `x`.
+
+    Args:
+      xp: numpy or cupy.
+      condition: of bools.
+      x: of floats; may be written over.
+      out: None or `x`, if the result must stand there.
+    """
+    if not is_large(xp, x) or not (condition.flags.c_contiguous and x.flags.c_contiguous):
+        if out is None:
+            return xp.where(condition, x.dtype.type(0), x)
+        out[condition] = 0
+        return out
+    bits = f"i{x.itemsize}"
+    mask = (condition.view(np.int8) - np.int8(1)).astype(bits)
+    np.bitwise_and(x.view(bits), mask, out=x.view(bits))
+    return x
+
+
+# -------------------------------------------------------------------------------------------- sums
+
+
+@lru_cache(maxsize=256)
+def _ones(count: int, dtype: str) -> Any:
+    ones = np.ones(count, dtype)
+    ones.flags.writeable = False
+    return ones
+
+
+def sum_over(xp: Any, x: Any, axes: tuple[int, ...], keep_dims: bool = False) -> Any:
+    """The sum over axes, given as non-negative numbers, in the dtype of `x`."""
+    if not is_large(xp, x) or not x.flags.c_contiguous:
+        return x.sum(axis=axes, dtype=x.dtype, keepdims=keep_dims)
+    values = x
+    after = 1  # the number of elements that are kept behind the group
+    for is_summed, size in reversed(_groups(x.shape, axes)):
+        if not is_summed:
+            after *= size
+        elif after == 1:
+            values = _sum_rows(values.reshape(-1, size))
+        else:
+            values = _sum_columns(values.reshape(-1, size, after))
+    kept = [1 if i in axes else d for i, d in enumerate(x.shape) if keep_dims or i not in axes]
+    # A sum over everything is a scalar, as NumPy's own.
+    return values.reshape(kept) if kept else values.reshape(())[()]
+
+
+def _groups(shape: tuple[int, ...], axes: tuple[int, ...]) -> list[tuple[bool, int]]:
+    """Neighbouring axes that are summed, or kept, made one."""
+    groups: list[tuple[bool, int]] = []
+    for axis, size in enumerate(shape):
+        if size == 1:
+            continue
+        is_summed = axis in axes
+        if groups and groups[-1][0] == is_summed:
+            size *= groups.pop()[1]
+        groups.append((is_summed, size))
+    return groups
+
+
+def _sum_rows(x: Any) -> Any:
+    length = x.shape[1]
+    if length <= _LONGEST_ROW:
+        return x.dot(_ones(length, x.dtype.char))
+    return np.array([_total(row) for row in x], x.dtype)
+
+
+def _total(x: Any) -> Any:
+    whole = x.size - x.size % _BLOCK
+    total = x[:whole].reshape(-1, _BLOCK).dot(_ones(_BLOCK, x.dtype.char)).sum()
+    return total + x[whole:].sum()
+
+
+def _sum_columns(x: Any) -> Any:
+    """Sums over the middle one of three axes."""
+    outer, length, after = x.shape
+    char = x.dtype.char
+    if length * after < 256:
+        return x.sum(axis=1)
+    if length > 2 * _BLOCK:
+        blocks = length // _BLOCK
+        whole = blocks * _BLOCK
+        head = x[:, :whole].reshape(-1, _BLOCK, after)
+        total = np.matmul(_ones(_BLOCK, char), head).reshape(outer, blocks, after).sum(axis=1)
+        if whole != length:
+            total += np.matmul(_ones(length - whole, char), x[:, whole:])
+        return total
+    return np.matmul(_ones(length, char), x)
+
+
+def sum_of_squares(xp: Any, x: Any) -> Any:
+    """The sum of the squares of all elements."""
+    flat = x.reshape(-1)
+    if not is_large(xp, x):
+        return (flat * flat).sum(dtype=x.dtype)
+    whole = flat.size - flat.size % _BLOCK
+    head, tail = flat[:whole].reshape(-1, _BLOCK), flat[whole:]
+    return np.vecdot(head, head).sum() + (tail * tail).sum()
