@@ -60,8 +60,31 @@ def _model(tf: Any) -> tuple[Any, Any]:
     return x, tf.identity(y, name="out")
 
 
+def _tracked(tf: Any) -> tuple[Any, list[Any]]:
+    """Objects that hold each other, and ops that train."""
+    v = tf.get_variable("v", initializer=[1.0, 2.0])
+    w = tf.Variable(3.0, name="a/w", use_resource=True)
+    optimizer = tf.train.AdamOptimizer(0.5)
+    train = optimizer.minimize(tf.reduce_sum(v * v) + w * w)
+    momentum = tf.train.MomentumOptimizer(0.25, 0.5)
+    also = momentum.minimize(tf.reduce_sum(v * w))
+    root = tf.train.Checkpoint(
+        **{"model": v, "list.of/both": [w, {"again": v}], "optimizer": optimizer},
+        inner=tf.train.Checkpoint(momentum=momentum, w=w),
+    )
+    return root, [train, also]
+
+
 def write(tf: Any, folder: str) -> None:
     """Writes a file of each kind."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        root, train = _tracked(tf)
+        sess.run(tf.global_variables_initializer())
+        for step in train:
+            sess.run(step)
+        manager = tf.train.CheckpointManager(root, os.path.join(folder, "tracked"), max_to_keep=1)
+        for _ in range(2):
+            manager.save()
     for name, options in (
         ("second", {}),
         ("sharded", {"sharded": True}),
@@ -132,6 +155,19 @@ def read(tf: Any, folder: str) -> dict[str, Any]:
             found[name] = {key: [str(v.dtype), str(v.tolist())] for key, v in values.items()}
             listed = tf.train.list_variables(path)
             found[f"{name}: names"] = [[key, list(shape)] for key, shape in listed]
+    with tf.Graph().as_default(), tf.Session() as sess:
+        root, _ = _tracked(tf)
+        folder_of_objects = os.path.join(folder, "tracked")
+        manager = tf.train.CheckpointManager(root, folder_of_objects, max_to_keep=1)
+        status = root.restore(manager.latest_checkpoint)
+        status.assert_consumed()
+        status.initialize_or_restore(sess)
+        variables = {variable.name: variable for variable in tf.global_variables()}
+        found["objects"] = sess.run({name: variables[name] for name in sorted(variables)})
+        path = tf.train.latest_checkpoint(folder_of_objects)
+        found["objects: names"] = [[key, list(s)] for key, s in tf.train.list_variables(path)]
+        stored = tf.train.load_variable(path, "_CHECKPOINTABLE_OBJECT_GRAPH")
+        found["objects: graph"] = bytes(stored).hex()
     feeds = {"x:0": [[1.0, 2.0], [3.0, 4.0]]}
     for name, file, fed in (("binary", "model.meta", feeds), ("text", "text.meta", {})):
         with tf.Graph().as_default(), tf.Session() as sess:

@@ -126,6 +126,13 @@ def create_directory(path: str) -> None:
             os.mkdir(path)
 
 
+def create_directories(path: str) -> None:
+    """Creates a directory and those around it; they may exist."""
+    if path:
+        with translating_errors(path):
+            os.makedirs(local_path(path), exist_ok=True)
+
+
 def remove_if_exists(path: str) -> None:
     """Removes a file, if there is one."""
     with translating_errors(path):

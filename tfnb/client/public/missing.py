@@ -46,8 +46,6 @@ _REPLACED = {
     "tf.saved_model.SaveOptions": "tf.saved_model.Builder takes its options one by one",
     "tf.saved_model.Asset": "pass a constant with the path in assets_collection",
     "tf.saved_model.experimental": f"{_GRAPHS_ONLY}: use tf.saved_model.Builder",
-    "tf.train.Checkpoint": "use tf.train.Saver, which reads checkpoints of objects, too",
-    "tf.train.CheckpointManager": "tf.train.Saver keeps the last max_to_keep checkpoints",
     "tf.train.CheckpointOptions": "use the arguments of tf.train.Saver",
     "tf.train.VocabInfo": "write rows of embeddings with tf.train.load_variable and variable.load",
     "tf.data.NumpyIterator": f"{_GRAPHS_ONLY}: use tf.data.make_one_shot_iterator",

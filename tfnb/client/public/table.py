@@ -987,6 +987,12 @@ TABLE: dict[str, dict[str, str]] = {
             "shuffle_batch_join maybe_shuffle_batch_join"
         ),
     },
+    "tfnb.ops.training.checkpoint": {
+        "train": "Checkpoint",
+    },
+    "tfnb.ops.training.checkpoint_manager": {
+        "train": "CheckpointManager",
+    },
     "tfnb.ops.training.checkpoint_state": {
         "train": (
             "checkpoint_exists checkpoints_iterator generate_checkpoint_state_proto "

@@ -46,6 +46,8 @@ from tfnb.ops.training.batching import maybe_shuffle_batch as maybe_shuffle_batc
 from tfnb.ops.training.batching import maybe_shuffle_batch_join as maybe_shuffle_batch_join
 from tfnb.ops.training.batching import shuffle_batch as shuffle_batch
 from tfnb.ops.training.batching import shuffle_batch_join as shuffle_batch_join
+from tfnb.ops.training.checkpoint import Checkpoint as Checkpoint
+from tfnb.ops.training.checkpoint_manager import CheckpointManager as CheckpointManager
 from tfnb.ops.training.checkpoint_state import (
     generate_checkpoint_state_proto as generate_checkpoint_state_proto,
 )
@@ -127,6 +129,8 @@ __all__ = [
     "AdagradOptimizer",
     "AdamOptimizer",
     "BytesList",
+    "Checkpoint",
+    "CheckpointManager",
     "CheckpointSaverHook",
     "CheckpointSaverListener",
     "ChiefSessionCreator",
