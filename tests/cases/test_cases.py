@@ -35,8 +35,6 @@ _DECIDED_BY_ROUNDING = {
 # Cases in whose own trace Grappler has fused and folded nodes of function bodies before they ran.
 _FUSED = frozenset(["basic_pitch", "cppflow_multi_io", "cppflow_sm", "rust_savedmodel_train_tf2"])
 
-_SYMBOLIC = "TensorFlow differentiates functions by gradients of its own"
-
 
 def _outside() -> list[Path]:
     folder = Path(os.environ.get("TFNB_CASES") or _HERE.parents[2] / "shared" / "cases")
@@ -77,9 +75,6 @@ def test_every_node_of_an_outside_case_runs_as_often_as_in_tensorflow(folder):
         # All their nodes: test_every_node_of_a_case_runs_as_often_where_bodies_are_left_alone.
         assert folder.name in STORED
         TraceReplay(folder, only_outside=True).run()
-    elif folder.name == "fn_symbolic_gradient":
-        TraceReplay(folder, only_outside=True).run()
-        pytest.xfail(f"only nodes outside functions were compared: {_SYMBOLIC}")
     else:
         _run_with_what_rounding_decides_apart(TraceReplay, folder)
 

@@ -31,6 +31,7 @@ from tfnb.common_runtime.lower_functional_ops import (
     inlines_calls,
     lower_functional_ops,
     lowers_control_flow,
+    optimizes_functions,
 )
 from tfnb.common_runtime.optimization_registry import (
     REGISTRY,
@@ -41,7 +42,7 @@ from tfnb.common_runtime.optimization_registry import (
 from tfnb.common_runtime.placer import Placer
 from tfnb.common_runtime.session_views import function_view
 from tfnb.common_runtime.simplify_body import component_function
-from tfnb.core import errors
+from tfnb.core import errors, op_registry
 from tfnb.core.attr_value import NameAttrList
 from tfnb.core.op_kernel import FunctionCall, OpKernel, OpKernelContext, create_kernel
 from tfnb.graph.algorithm import prune_for_reverse_reachability
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device import Device
     from tfnb.common_runtime.direct_session import DirectSession
     from tfnb.common_runtime.thread_pool import ThreadPool
+    from tfnb.core.op_def import OpDef
     from tfnb.core.op_kernel import type_of_done
     from tfnb.graph.function_library import FunctionLibraryDefinition
     from tfnb.graph.graph import Graph, Node
@@ -151,6 +153,29 @@ class FunctionLibraryRuntime:
           NotFoundError: there is no such function.
         """
         return graph_to_graph_def(instantiate(self._find(name), attrs, self._library()).graph)
+
+    def has_function(self, name: str) -> bool:
+        """Whether the library has a function of that name."""
+        library = self._library()
+        return library is not None and library.find(name) is not None
+
+    def signature(self, name: str) -> OpDef:
+        """What an op or a function of the library takes and gives.
+
+        Raises:
+          NotFoundError: there is neither.
+        """
+        library = self._library()
+        function = None if library is None else library.find(name)
+        return (op_registry.get(name) if function is None else function).op_def
+
+    @property
+    def expands_gradients(self) -> bool:
+        """Whether gradients that a body takes are written out before it is differentiated.
+
+        In TensorFlow Grappler's function optimizer does so.
+        """
+        return optimizes_functions(self._session.config)
 
     @property
     def session_graph(self) -> Graph | None:

@@ -59,12 +59,16 @@ def inlines_calls(config: config_pb2.ConfigProto) -> bool:
     ``do_function_inlining`` turns it on at any level, ``disable_meta_optimizer`` or
     ``function_optimization: OFF`` turn off what level L1 brings.
     """
-    switches = config.graph_options.optimizer_options
-    if switches.do_function_inlining:
-        return True
+    return config.graph_options.optimizer_options.do_function_inlining or optimizes_functions(
+        config
+    )
+
+
+def optimizes_functions(config: config_pb2.ConfigProto) -> bool:
+    """Whether what Grappler's function optimizer does is on: at level L1, unless turned off."""
     rewriter = config.graph_options.rewrite_options
     return (
-        switches.opt_level >= config_pb2.OptimizerOptions.L1
+        config.graph_options.optimizer_options.opt_level >= config_pb2.OptimizerOptions.L1
         and not rewriter.disable_meta_optimizer
         and rewriter.function_optimization != rewriter_config_pb2.RewriterConfig.OFF
     )

@@ -62,34 +62,6 @@ def import_graph_def(
       NotFoundError: ops are not registered; all of them are named.
       ResourceExhaustedError: there are more nodes than ``tfnb.safety.limits`` allows.
     """
-    return _import(
-        graph_def,
-        input_map=input_map,
-        return_elements=return_elements,
-        name=name,
-        producer_op_list=producer_op_list,
-    )
-
-
-def import_graph_def_for_function(
-    graph_def: graph_pb2.GraphDef, name: str | None = None
-) -> list[Tensor | Operation] | None:
-    """:func:`import_graph_def` of a body that this process made, or that is marked already.
-
-    Nodes may be colocated with nodes that are not there.
-    """
-    return _import(graph_def, name=name, validate_colocation=False, is_loaded=False)
-
-
-def _import(
-    graph_def: Any,
-    input_map: Mapping[str, Any] | None = None,
-    return_elements: Any = None,
-    name: str | None = None,
-    producer_op_list: op_def_pb2.OpList | None = None,
-    validate_colocation: bool = True,
-    is_loaded: bool = True,
-) -> list[Tensor | Operation] | None:
     own = _own_copy(graph_def)
     replacements = _checked_input_map(input_map)
     wanted = _checked_return_elements(return_elements)
@@ -101,13 +73,12 @@ def _import(
         raise ValueError(error.message) from None
     graph = get_default_graph()
     graph._check_not_finalized()
-    if is_loaded:
-        _check_number_of_nodes(own, graph._effects_policy.max_nodes)
+    _check_number_of_nodes(own, graph._effects_policy.max_nodes)
     with name_scope(name, "import", replacements.values()) as scope:
         mapped = _input_map_of(replacements, name)
     with graph._lock, _without_collector(len(own.node)):
         importer = _Importer(graph, own, scope[:-1], mapped)
-        return importer.run(wanted, validate_colocation, is_loaded)
+        return importer.run(wanted)
 
 
 def _check_number_of_nodes(graph_def: graph_pb2.GraphDef, limit: int | None) -> None:
@@ -136,34 +107,31 @@ class _Importer:
         )
         self.reader = GraphDefReader(graph, graph_def.node, prefix, input_map, controls)
 
-    def run(
-        self, wanted: tuple[str, ...] | None, validate_colocation: bool, is_loaded: bool
-    ) -> list[Tensor | Operation] | None:
+    def run(self, wanted: tuple[str, ...] | None) -> list[Tensor | Operation] | None:
         """Reads everything, then adds it to the graph."""
         graph = self.graph
         old_versions, old_functions = graph._versions, dict(graph._functions)
         try:
-            self._add_functions(is_loaded)
+            self._add_functions()
             self._merge_versions()
-            self.reader.read(validate_colocation)
+            self.reader.read()
             self._check_all_mapped()
             found = None if wanted is None else [self._returned(name) for name in wanted]
-            self._place(validate_colocation)
+            self._place()
         except BaseException:
             graph._versions, graph._functions = old_versions, old_functions
             graph._function_definitions.clear()
             raise
         self._commit()
-        if is_loaded:
-            first = len(graph._operations) - len(self.reader.operations)
-            graph._loaded_operations.append((first, len(graph._operations)))
+        first = len(graph._operations) - len(self.reader.operations)
+        graph._loaded_operations.append((first, len(graph._operations)))
         return found
 
-    def _add_functions(self, is_loaded: bool) -> None:
+    def _add_functions(self) -> None:
         if not self.graph_def.HasField("library"):
             return
         for function in functions_from_library(self.graph_def.library):
-            function.is_loaded = is_loaded
+            function.is_loaded = True
             try:
                 self.graph._add_function(function)
             except errors.InvalidArgumentError as error:
@@ -213,7 +181,7 @@ class _Importer:
             )
         return outputs[index]
 
-    def _place(self, validate_colocation: bool) -> None:
+    def _place(self) -> None:
         """Settles devices: a node's own within the scopes around; colocated nodes follow."""
         colocated: list[tuple[Operation, list[str]]] = []
         canonical: dict[str, str | None] = {"": self.state.device}
@@ -241,20 +209,17 @@ class _Importer:
                 op._node.device = op._device
         by_name = {op.name: op for op in self.reader.operations}
         for op, fellows in colocated:
-            self._follow(op, fellows, by_name, validate_colocation)
+            self._follow(op, fellows, by_name)
 
     def _follow(
         self,
         op: Operation,
         fellows: list[str],
         by_name: dict[str, Operation],
-        validate_colocation: bool,
     ) -> None:
         for name in fellows:
             fellow = by_name.get(name) or self.graph._nodes_by_name.get(name)
             if fellow is None:
-                if not validate_colocation:
-                    continue
                 raise ValueError(
                     f"Specified colocation to an op: {name} that does not exist during import for "
                     f"op: {op.name}"

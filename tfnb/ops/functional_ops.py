@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from tfnb.core.attr_value import NameAttrList
+    from tfnb.core.dtypes import DType
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.tensor_shape import TensorShape
 
@@ -430,8 +431,10 @@ def device_index(ctx: OpKernelContext, *, device_names: list[str]) -> Any:
     "f: func",
     shape=lambda c: list(c.inputs[: c.num_outputs]),
 )
-def symbolic_gradient(ctx: OpKernelContext, input: list[Any], *, f: NameAttrList) -> Any:
+def symbolic_gradient(
+    ctx: OpKernelContext, input: list[Any], *, f: NameAttrList, Tin: list[DType]
+) -> Any:
     """The gradients of a function's arguments, given those and the gradients of its results."""
     from tfnb.ops.symbolic_gradient import compute  # needs all that builds graphs
 
-    return (yield from compute(ctx, input, f))
+    return (yield from compute(ctx, input, f, Tin))
