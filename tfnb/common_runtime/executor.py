@@ -34,6 +34,8 @@ from tfnb.common_runtime.immutable_executor_state import (
     POOL,
     PURE,
     PURE_ONE,
+    READ_IF_CELL,
+    READ_LATER,
     RETVAL,
     SAME_ITERATION,
     ImmutableExecutorState,
@@ -71,10 +73,11 @@ class ExecutorState:
       step: what its kernels share.
       partition: its number among the partitions of the signature.
       ready: nodes all of whose inputs are in, first come, first served.
+      put_off: those of them that write to a variable which others read, while others are ready.
       propagator: frames and iterations; puts nodes into ``ready``.
     """
 
-    __slots__ = ("immutable", "partition", "propagator", "ready", "run_state", "step")
+    __slots__ = ("immutable", "partition", "propagator", "put_off", "ready", "run_state", "step")
 
     def __init__(
         self,
@@ -88,6 +91,7 @@ class ExecutorState:
         self.step = step
         self.partition = partition
         self.ready: deque[type_of_tagged_node] = deque()
+        self.put_off: deque[type_of_tagged_node] = deque()
         self.propagator = PropagatorState(
             immutable.frames, self.ready, run_state.hooks, run_state.step_id, partition
         )
@@ -113,11 +117,14 @@ class ExecutorState:
         record_outputs = self._output_recorder()
         activate = propagator.activate
         outputs: Any
-        while ready:
+        while ready or self._take_put_off():
             if run_state.stop is not None:
                 raise run_state.stop
             tagged = ready.popleft()
             item, iteration, is_dead = tagged
+            if item.waits_for_others and ready:
+                self.put_off.append(tagged)
+                continue
             if node_started is not None:
                 node_started(
                     step_id,
@@ -235,6 +242,13 @@ class ExecutorState:
 
     # -- phases that are rare
     # ------------------------------------------------------------------------
+
+    def _take_put_off(self) -> bool:
+        """Makes one of the writers ready that had to wait; says whether there was one."""
+        if not self.put_off:
+            return False
+        self.ready.append(self.put_off.popleft())
+        return True
 
     def _cross_frames(
         self, item: NodeItem, is_dead: bool, iteration: IterationState, outputs: Any
@@ -529,19 +543,22 @@ def run_schedule(
 
 def dereference(item: NodeItem, args: list[Any]) -> None:
     """Reads reference inputs where the op wants a value; checks that they hold one."""
-    for position, may_be_empty, wants_value, dtype in item.dereference:
+    for position, may_be_empty, how, dtype in item.dereference:
         cell = args[position]
         if cell is None:
             continue
         if not isinstance(cell, RefCell):
+            if how == READ_IF_CELL:
+                continue
             raise errors.invalid_argument(f"{position}-th input expects a ref type")
         value = cell.value
         if value is None and not may_be_empty:
             raise errors.failed_precondition(f"Attempting to use uninitialized value {cell.name}")
-        if wants_value:
+        if how:
             if cell.dtype is not dtype:
                 raise errors.invalid_argument(
                     f"{position}-th input expects type {dtype.name} but automatically dereferenced "
                     f"input tensor has type {cell.dtype.name}"
                 )
-            args[position] = value
+            if how != READ_LATER:
+                args[position] = value

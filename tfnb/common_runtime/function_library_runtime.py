@@ -412,7 +412,8 @@ class FunctionLibraryRuntime:
             if options.is_multi_device:
                 part = component_function(part, frozenset(lasting), options.simplifies)
             part.fixup_source_and_sink_edges()
-            items.append(ExecutorItem(part, initialize(part, place, make_kernel)))
+            executor = initialize(part, place, make_kernel, is_function=True)
+            items.append(ExecutorItem(part, executor))
         function = InstantiatedFunction(
             name,
             items,

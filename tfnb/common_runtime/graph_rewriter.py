@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfnb.common_runtime.late_reads import HANDING_ON, gives_cell
 from tfnb.common_runtime.static_shapes import (
     StaticShapes,
     constant_of,
@@ -275,7 +276,8 @@ class GraphRewriter:
         """Replaces the one output of a node by an equal tensor; the node goes if that can be.
 
         A target, a node that waits for others, and one on another device become an Identity of the
-        tensor instead.
+        tensor instead.  A copy of a variable's value stays one, as a Snapshot: whoever takes the
+        value itself reads it late (see late_reads.py).
 
         Args:
           node: its output 0 equals ``tensor`` in every step.
@@ -290,16 +292,19 @@ class GraphRewriter:
         control_consumers = [
             edge.dst for edge in node.out_edges if edge.is_control and edge.dst.is_op
         ]
+        is_copy = node.op not in HANDING_ON and gives_cell(src, output)
         must_stay = (
-            node.name in self.targets
+            is_copy
+            or node.name in self.targets
             or waits_for
             or src.assigned_device != node.assigned_device
             or (control_consumers and src.is_switch)
             or src is node
         )
         if must_stay:
-            if node.op != "Identity":
-                self.become(node, "Identity", {"T": node.output_types[0]}, [tensor], controls)
+            op = "Snapshot" if is_copy else "Identity"
+            if node.op != op:
+                self.become(node, op, {"T": node.output_types[0]}, [tensor], controls)
             return False
         self.changes += 1
         for edge in list(node.out_edges):

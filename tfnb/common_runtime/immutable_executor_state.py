@@ -13,10 +13,12 @@ What the pending counts mean stands in ``pending_counts.py``.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from tfnb.common_runtime.late_reads import LateReads, find_late_reads
 from tfnb.common_runtime.pending_counts import initial_count
 from tfnb.core import errors
 from tfnb.graph.control_flow import build_control_flow_info
@@ -49,6 +51,12 @@ SAME_ITERATION: Final = 0
 INTO_CHILD: Final = 1
 INTO_PARENT: Final = 2
 INTO_NEXT: Final = 3
+
+# What an op gets of an input that is a variable's cell; see late_reads.py.
+READ_CELL: Final = 0  # the cell
+READ_VALUE: Final = 1  # its value
+READ_IF_CELL: Final = 2  # its value; it may be an ordinary value, too
+READ_LATER: Final = 3  # the cell, which it hands on to those who take it for a value
 
 _PASSING: Final = frozenset(
     [
@@ -111,6 +119,7 @@ class NodeItem:
         "output_types",
         "parallel_iterations",
         "pending_id",
+        "waits_for_others",
     )
 
     def __init__(self, id: int, name: str, op: str) -> None:
@@ -129,6 +138,7 @@ class NodeItem:
         self.is_merge = False
         self.is_control_trigger = False
         self.is_transfer = False
+        self.waits_for_others = False  # it runs when nothing else is ready
         self.may_give_nothing = False  # an output may be dead although the node ran
         self.argument_index = -1
         self.num_inputs = 0
@@ -141,8 +151,8 @@ class NodeItem:
         # (output, destination, absolute input slot) and destinations of control edges
         self.data_edges: tuple[tuple[int, NodeItem, int], ...] = ()
         self.control_edges: tuple[NodeItem, ...] = ()
-        # (input, may be uninitialized, deliver the value instead of the cell, the value's dtype)
-        self.dereference: tuple[tuple[int, bool, bool, DType], ...] = ()
+        # (input, may be uninitialized, one of READ_..., the value's dtype)
+        self.dereference: tuple[tuple[int, bool, int, DType], ...] = ()
 
     def __repr__(self) -> str:
         return f"<NodeItem {self.id} {self.name!r} ({self.op})>"
@@ -207,9 +217,13 @@ class ImmutableExecutorState:
 
 
 def initialize(
-    graph: Graph, device: Device, create_kernel: type_of_create_kernel
+    graph: Graph,
+    device: Device,
+    create_kernel: type_of_create_kernel,
+    *,
+    is_function: bool = False,
 ) -> ImmutableExecutorState:
-    """Builds the tables of one partition.
+    """Builds the tables of one partition, of a signature or of a function's body.
 
     Raises:
       InvalidArgumentError: frames do not fit together (TensorFlow's control-flow validation).
@@ -230,8 +244,9 @@ def initialize(
         if not _place_in_frame(item, node, here.frame_name, frames):
             roots.append(item)
         _describe(item, node, device, create_kernel)
+    late = find_late_reads(graph)
     for node in nodes:
-        _connect(items[node.id], node, items)
+        _connect(items[node.id], node, items, late, is_function)
     # A placeholder that is here has no value and fails: last, so that what else is wrong is heard.
     roots.sort(key=lambda item: item.op.startswith("Placeholder"))
     ordered = [items[node.id] for node in nodes]
@@ -239,8 +254,16 @@ def initialize(
     has_async = any(item.action == ASYNC for item in ordered)
     state = ImmutableExecutorState(device, ordered, roots, frames, has_control_flow, has_async)
     if not has_control_flow and not has_async:
-        state.schedule = topological_order(ordered, roots)
+        state.schedule = topological_order(
+            ordered,
+            roots,
+            {items[reader].id: variables for reader, variables in late.readers.items()},
+            {items[writer].id: variable for writer, variable in late.writers.items()},
+        )
         state.num_values = frames[""].total_inputs
+    else:
+        for writer in late.writers_with_readers():
+            items[writer].waits_for_others = True
     return state
 
 
@@ -330,7 +353,9 @@ def _describe(
             item.action = PURE_ONE if is_one else PURE
 
 
-def _connect(item: NodeItem, node: Node, items: dict[int, NodeItem]) -> None:
+def _connect(
+    item: NodeItem, node: Node, items: dict[int, NodeItem], late: LateReads, is_function: bool
+) -> None:
     """Turns the node's out-edges into tuples, and notes which inputs arrive as references."""
     data, control = [], []
     for edge in node.out_edges:
@@ -343,36 +368,78 @@ def _connect(item: NodeItem, node: Node, items: dict[int, NodeItem]) -> None:
             data.append((edge.src_output, dst, dst.input_start + edge.dst_input))
     item.data_edges = tuple(data)
     item.control_edges = tuple(control)
+    if item.action == RETVAL and not is_function:
+        return  # read when the step ends, so that the fetch sees the step's own assignments
     allows = node.op_definition is not None and node.op_def.allows_uninitialized_input
     dereference = []
     for edge in node.data_in_edges.values():
         wanted = node.input_types[edge.dst_input]
         wants_cell = wanted.is_ref_dtype
-        if not edge.src.output_types[edge.src_output].is_ref_dtype and not wants_cell:
+        is_ref = edge.src.output_types[edge.src_output].is_ref_dtype
+        is_late = not is_ref and edge.src.id in late.handing_on
+        if not (is_ref or is_late or wants_cell) or (wants_cell and allows):
             continue
-        if item.action == RETVAL:
-            continue  # read when the step ends, so that the fetch sees the step's own assignments
-        if wants_cell and allows:
-            continue
-        dereference.append((edge.dst_input, allows, not wants_cell, wanted.base_dtype))
+        if wants_cell:
+            how = READ_CELL
+        elif late.hands_on(node, edge.dst_input):
+            if is_late:
+                continue
+            how = READ_LATER
+        else:
+            how = READ_IF_CELL if is_late else READ_VALUE
+        dereference.append((edge.dst_input, allows, how, wanted.base_dtype))
     item.dereference = tuple(dereference)
 
 
-def topological_order(items: Sequence[NodeItem], roots: Sequence[NodeItem]) -> list[NodeItem]:
+def topological_order(
+    items: Sequence[NodeItem],
+    roots: Sequence[NodeItem],
+    readers: Mapping[int, Sequence[int]],
+    writers: Mapping[int, int],
+) -> list[NodeItem]:
     """The items so that every edge points forward; for graphs without loops.
 
-    What became ready last goes first, so that a value is used soon after it was made.
+    What became ready last goes first, so that a value is used soon after it was made.  Where the
+    edges leave it open, a variable is written to after it was read: a loss that is fetched together
+    with a training step is that of the weights from before, as it mostly is in TensorFlow.
+
+    Args:
+      items: all of them, by number.
+      roots: those without inputs.
+      readers: the variables whose values an item reads late, by the item's number.
+      writers: the variable that an item writes to.
     """
     pending = [item.frame.initial_pending[item.pending_id] for item in items]
+    num_readers = Counter(itertools.chain.from_iterable(readers.values()))
+    put_off: dict[NodeItem, None] = {}
     order: list[NodeItem] = []
     stack = list(reversed(roots))
-    while stack:
-        item = stack.pop()
+    while stack or put_off:
+        if stack:
+            item = stack.pop()
+            own = readers.get(item.id, ())
+            if item.id in writers:
+                variable = writers[item.id]
+                if num_readers[variable] > own.count(variable):
+                    put_off[item] = None
+                    continue
+        else:
+            # Whoever still wants to read comes after one of these.
+            item = next(iter(put_off))
+            del put_off[item]
+            own = readers.get(item.id, ())
         order.append(item)
+        for variable in own:
+            num_readers[variable] -= 1
         ready = []
         for dst in itertools.chain((edge[1] for edge in item.data_edges), item.control_edges):
             pending[dst.id] -= 1
             if pending[dst.id] == 0:
                 ready.append(dst)
         stack.extend(reversed(ready))
+        if own and put_off:
+            for writer in [x for x in put_off if writers[x.id] in own]:
+                if num_readers[writers[writer.id]] == 0:
+                    del put_off[writer]
+                    stack.append(writer)
     return order

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tfnb.common_runtime.late_reads import HANDING_ON
 from tfnb.core import dtypes, errors
 from tfnb.core.errors import OpError
 from tfnb.core.resource_mgr import RefCell
@@ -110,7 +111,7 @@ def _wrong_output(item: NodeItem, outputs: Sequence[Any]) -> OpError | None:
             continue
         if isinstance(value, RefCell):
             found: Any = value.dtype._as_ref
-            wanted: Any = declared
+            wanted: Any = declared._as_ref if item.op in HANDING_ON else declared
         else:
             found = getattr(value, "dtype", type(value))
             wanted = declared if declared.is_ref_dtype else declared.numpy_dtype

@@ -1,0 +1,122 @@
+"""What a reference variable holds is read where an op computes with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+
+
+def values(session: Any, fetches: Any, feeds: Any = None) -> list[float]:
+    """What the fetches give, as lists."""
+    return [np.asarray(x).tolist() for x in session.run(fetches, feeds)]
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "with a loop"])
+def session(request: pytest.FixtureRequest) -> Any:
+    """A session, of whose signatures some have a loop and so no fixed order."""
+    with tf.Graph().as_default(), tf.Session() as found:
+        tf.add_to_collection("loop", tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0]))
+        found.more = [tf.get_collection("loop")[0]] if request.param else []
+        yield found
+
+
+def test_an_op_behind_an_assignment_computes_with_what_was_assigned(session):
+    """Although the value comes from an Identity which ran before."""
+    v = tf.Variable([1.0, 2.0], use_resource=False)
+    with tf.control_dependencies([tf.assign(v, [5.0, 6.0])]):
+        same, double = tf.identity(v), v * 2.0
+    with tf.control_dependencies([tf.assign_add(v, [1.0, 1.0])]):
+        more = v + 0.0
+    session.run(v.initializer)
+    found = values(session, [same, double, *session.more])
+    assert found[:2] == [[5, 6], [10, 12]]
+    assert values(session, [more, *session.more])[0] == [6, 7]
+
+
+def test_moving_averages_behind_a_training_step_are_those_of_the_new_weights(session):
+    """As in TensorFlow's own example of them."""
+    v = tf.Variable(1.0, use_resource=False)
+    step = tf.train.GradientDescentOptimizer(0.5).minimize(3.0 * v)
+    averages = tf.train.ExponentialMovingAverage(0.75)
+    with tf.control_dependencies([step]):
+        both = averages.apply([v])
+    session.run(tf.global_variables_initializer())
+    session.run([both, *session.more])
+    assert session.run([v, averages.average(v)]) == [-0.5, 0.625]
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_what_is_computed_beside_a_training_step_is_of_the_old_weights(session, use_resource):
+    """Wherever the graph leaves the order open, in whatever order it was built."""
+    v = tf.Variable(2.0, use_resource=use_resource)
+    before = v * 10.0
+    step = tf.assign_sub(v, 1.0)
+    after = tf.sqrt(tf.square(v)) * 10.0
+    session.run(v.initializer)
+    for start in (20.0, 10.0):
+        found = values(session, [step, before, after, *session.more])
+        assert found[1:3] == [start, start]
+
+
+def test_fetching_a_variable_beside_an_assignment_gives_what_it_is_at_the_end(session):
+    """By itself or by its read value; a copy of it is of before."""
+    v = tf.Variable(2.0, use_resource=False)
+    copy = v + 0.0
+    step = tf.assign_sub(v, 1.0)
+    session.run(v.initializer)
+    assert values(session, [v, v.value(), copy, step, *session.more])[:3] == [1.0, 1.0, 2.0]
+
+
+def test_a_branch_reads_what_it_assigned():
+    """The value comes through a Switch, the side that is dead assigns nothing."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(1.0, use_resource=False)
+        p = tf.placeholder(tf.bool, [])
+
+        def add() -> Any:
+            with tf.control_dependencies([tf.assign_add(v, 100.0)]):
+                return tf.identity(v)
+
+        y = tf.cond(p, add, lambda: tf.identity(v))
+        session.run(v.initializer)
+        assert [session.run(y, {p: flag}) for flag in (False, True, False)] == [1.0, 101.0, 101.0]
+
+
+def test_a_loop_reads_what_its_body_assigned():
+    """The value goes around as a constant of the loop."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(0.0, use_resource=False)
+
+        def body(i: Any, total: Any) -> Any:
+            with tf.control_dependencies([tf.assign_add(v, 1.0)]):
+                return i + 1, total + v
+
+        _, total = tf.while_loop(lambda i, _: i < 4, body, [0, 0.0], parallel_iterations=1)
+        session.run(v.initializer)
+        assert session.run(total) == 1 + 2 + 3 + 4
+
+
+def test_a_variable_without_a_value_is_missed_where_it_is_named():
+    """The Identity reports it, not whatever comes behind."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(0.0, use_resource=False, name="v")
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+            session.run(tf.exp(v))
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+            session.run(v)
+
+
+def test_a_partial_run_reads_late_too():
+    """What the first call assigned is what the second computes with."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(1.0, use_resource=False)
+        x, y = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+        step, z = tf.assign_add(v, x), v * y
+        session.run(v.initializer)
+        handle = session.partial_run_setup([step, z], [x, y])
+        assert session.partial_run(handle, step, {x: 2.0}) == 3.0
+        assert session.partial_run(handle, z, {y: 10.0}) == 30.0
