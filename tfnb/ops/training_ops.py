@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,13 +36,18 @@ from tfnb.core.shape_inference import (
     require_rank,
 )
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.work_sharder import shard
 from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.in_place_updates import IN_PLACE
+from tfnb.ops.large_arrays import is_large
 
 if TYPE_CHECKING:
     from tfnb.core.op_kernel import OpKernelContext
 
-# Elements worked on at once: a few arrays of this size fit into a core's cache.
-_TILE = 1 << 14
+# Elements worked on at once: a few arrays of this size fit into a core's second cache.
+_TILE = 1 << 15
+# So many tiles are worth a thread.
+_LEAST_TILES = 4
 
 type_of_rule = Callable[..., tuple[Any, ...]]
 
@@ -279,21 +285,44 @@ def _check_shapes(arrays: list[Any], grad: Any, grad_name: str) -> None:
 def _apply_dense(
     xp: Any, form: _Form, arrays: list[Any], others: list[Any], options: dict[str, Any]
 ) -> None:
-    if xp is not np or arrays[0].size <= _TILE or not _are_flat(arrays):
-        for array, new in zip(arrays, form.rule(xp, *arrays, *others, **options), strict=True):
-            if new is not array:
-                array[...] = new
-        return
     at = form.grad - form.num_slots
+    update = _in_place(xp, form, arrays, others[at]) or _replacing(xp, form)
+    size = arrays[0].size
+    if xp is not np or size <= _TILE or not _are_flat(arrays):
+        update(*arrays, *others, **options)
+        return
     flat = [array.reshape(-1) for array in arrays]
     grad = np.ascontiguousarray(others[at]).reshape(-1)
-    for start in range(0, flat[0].size, _TILE):
-        piece = slice(start, start + _TILE)
-        parts = [array[piece] for array in flat]
-        others[at] = grad[piece]
-        for part, new in zip(parts, form.rule(xp, *parts, *others, **options), strict=True):
-            if new is not part:
-                part[...] = new
+
+    def work(first: int, last: int) -> None:
+        for start in range(first * _TILE, min(last * _TILE, size), _TILE):
+            piece = slice(start, start + _TILE)
+            given = [*others[:at], grad[piece], *others[at + 1 :]]
+            update(*(array[piece] for array in flat), *given, **options)
+
+    shard(-(-size // _TILE), _LEAST_TILES, work)
+
+
+def _in_place(xp: Any, form: _Form, arrays: list[Any], grad: Any) -> Callable[..., None] | None:
+    """The rule that writes over its arrays, if there is one for them."""
+    var = arrays[0]
+    if not is_large(xp, var, 1) or var.ndim == 0 or var.dtype != grad.dtype:
+        return None
+    if any(np.may_share_memory(one, two) for one, two in combinations((*arrays, grad), 2)):
+        return None
+    return IN_PLACE.get(form.op_type.split("Apply")[1])
+
+
+def _replacing(xp: Any, form: _Form) -> Callable[..., None]:
+    """The rule as a function that writes what it gives into its arrays."""
+    rule, num_slots = form.rule, form.num_slots
+
+    def update(*inputs: Any, **options: Any) -> None:
+        for array, new in zip(inputs[:num_slots], rule(xp, *inputs, **options), strict=True):
+            if new is not array:
+                array[...] = new
+
+    return update
 
 
 def _are_flat(arrays: list[Any]) -> bool:

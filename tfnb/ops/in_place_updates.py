@@ -1,0 +1,110 @@
+"""Rules of optimizers that write over the variable and its slots, for the ops used most.
+
+Each does what the rule of the same name in ``training_ops.py`` does, to the last bit, with one or
+two intermediate arrays in all.  Arguments are those of the rule but ``xp``; arrays are of one
+shape with at least one dimension and share no memory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def gradient_descent(var: Any, alpha: Any, delta: Any) -> None:
+    """Var -= alpha * delta."""
+    var -= delta * alpha
+
+
+def momentum(
+    var: Any, accum: Any, lr: Any, grad: Any, momentum: Any, *, use_nesterov: bool
+) -> None:
+    """Accum = momentum accum + grad; var -= lr accum."""
+    accum *= momentum
+    accum += grad
+    if use_nesterov:
+        ahead = accum * momentum
+        ahead *= lr
+        step = grad * lr
+        step += ahead
+    else:
+        step = accum * lr
+    var -= step
+
+
+def adagrad(var: Any, accum: Any, lr: Any, grad: Any, *, update_slots: bool) -> None:
+    """Accum += grad**2; var -= lr grad / sqrt(accum)."""
+    root = grad * grad
+    if update_slots:
+        accum += root
+    np.sqrt(accum, out=root)
+    step = grad * lr
+    step /= root
+    var -= step
+
+
+def adam(
+    var: Any,
+    m: Any,
+    v: Any,
+    beta1_power: Any,
+    beta2_power: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    grad: Any,
+    *,
+    use_nesterov: bool,
+) -> None:
+    """M and v follow grad and grad**2; var goes along m / (sqrt(v) + eps)."""
+    one = var.dtype.type(1)
+    rate = lr * np.sqrt(one - beta2_power) / (one - beta1_power)
+    work = grad - m
+    work *= one - beta1
+    m += work
+    np.multiply(grad, grad, out=work)
+    work -= v
+    work *= one - beta2
+    v += work
+    np.sqrt(v, out=work)
+    work += epsilon
+    if use_nesterov:
+        step = grad * (one - beta1)
+        step += beta1 * m
+        step *= rate
+    else:
+        step = m * rate
+    step /= work
+    var -= step
+
+
+def rms_prop(
+    var: Any, ms: Any, mom: Any, lr: Any, rho: Any, momentum: Any, epsilon: Any, grad: Any
+) -> None:
+    """Ms follows grad**2; mom = momentum mom + lr grad / sqrt(ms + epsilon); var -= mom."""
+    work = grad * grad
+    work -= ms
+    work *= var.dtype.type(1) - rho
+    ms += work
+    np.add(ms, epsilon, out=work)
+    np.sqrt(work, out=work)
+    step = grad * lr
+    step /= work
+    mom *= momentum
+    mom += step
+    var -= mom
+
+
+# By the part of an op's name after Apply.
+IN_PLACE: dict[str, Callable[..., None]] = {
+    "GradientDescent": gradient_descent,
+    "Momentum": momentum,
+    "Adagrad": adagrad,
+    "Adam": adam,
+    "RMSProp": rms_prop,
+}
