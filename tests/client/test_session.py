@@ -467,3 +467,17 @@ def test_timeout_of_a_run_leaves_the_session_usable() -> None:
             sess.run(dequeue, options=tf.RunOptions(timeout_in_ms=20))
         sess.run(enqueue)
         assert np.float32(3.0) == sess.run(dequeue)
+
+
+def test_numpy_warns_again_after_a_step() -> None:
+    """A step ignores overflow, prepared or not; what the user set is back when it ends or fails."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [])
+        square, shape = x * x, tf.placeholder(tf.int32, [None])
+        refused = tf.reshape(square, shape)
+    with tf.Session(graph=graph) as sess, np.errstate(over="raise"):
+        for _ in range(3):
+            assert np.isinf(sess.run(square, {x: 3e38}))
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                sess.run(refused, {x: 3e38, shape: [2, 2]})
+            assert np.geterr()["over"] == "raise"

@@ -108,7 +108,10 @@ class CallPlan:
 
     def run(self, values: Iterable[Any], options: Any = None, run_metadata: Any = None) -> Any:
         """Run one step; ``values`` are the user's values of ``feeds``, in order."""
-        converted = [convert(value) for convert, value in zip(self._converters, values)]
+        converters = self._converters
+        converted: Sequence[Any] = ()
+        if converters:
+            converted = [convert(value) for convert, value in zip(converters, values)]
         results: list[Any]
         if self.executors is None:
             results = []

@@ -51,6 +51,8 @@ class FetchMapper:
         self.slots: list[Tensor | Operation] = []
         self.is_repeatable = True
         self.build_results: Builder = self._map(fetches)
+        if _are_slots(fetches, self.slots):
+            self.build_results = type(fetches)  # the values are the answer
 
     # -- the walk: each step returns the builder of one part ---------------------------------------
 
@@ -124,7 +126,7 @@ class FetchMapper:
     def _map_converted(self, fetch: Any, conversion: conversions.Conversion) -> Builder:
         kind = type(fetch)
         if conversion.is_stable and kind.__hash__ is _IDENTITY_HASH:
-            _LEAF_TYPES.add(kind)
+            LEAF_TYPES.add(kind)
         else:
             self.is_repeatable = False
         parts, contract = conversion.fetch(fetch)
@@ -133,7 +135,7 @@ class FetchMapper:
 
     def _map_element(self, fetch: Any) -> Builder:
         kind = type(fetch)
-        if kind not in _LEAF_TYPES and not _is_own_leaf(kind):
+        if kind not in LEAF_TYPES and not _is_own_leaf(kind):
             self.is_repeatable = False
         return itemgetter(self._slot(fetch))
 
@@ -144,6 +146,15 @@ class FetchMapper:
             position = self._index[element] = len(self.slots)
             self.slots.append(element)
         return position
+
+
+def _are_slots(fetches: Any, slots: Sequence[Any]) -> bool:
+    """Whether a list or tuple names each slot once, in order."""
+    return (
+        type(fetches) in (list, tuple)
+        and len(fetches) == len(slots) > 0
+        and all(fetch is slot for fetch, slot in zip(fetches, slots))
+    )
 
 
 def _graph_element(graph: Graph, fetch: Any) -> Tensor | Operation:
@@ -175,16 +186,16 @@ def _graph_element(graph: Graph, fetch: Any) -> Tensor | Operation:
 # -- the key under which a plan for these fetches is kept ------------------------------------------
 
 _IDENTITY_HASH: Any = object.__hash__
-_LEAF_TYPES: set[type] = {Tensor, Operation, str}
+LEAF_TYPES: set[type] = {Tensor, Operation, str}
 
 
 def _is_own_leaf(kind: type) -> bool:
-    """Whether objects of a class always mean the same graph element; remembered in _LEAF_TYPES.
+    """Whether objects of a class always mean the same graph element; remembered in LEAF_TYPES.
 
     True for this library's own classes (variables) that are hashed by identity.
     """
     if kind.__module__.startswith("tfnb.") and kind.__hash__ is _IDENTITY_HASH:
-        _LEAF_TYPES.add(kind)
+        LEAF_TYPES.add(kind)
         return True
     return False
 
@@ -196,10 +207,10 @@ def structure_key(fetches: Any) -> Hashable | None:
     (<class 'list'>, 'a:0', (<class 'tuple'>, 'b:0'))
     """
     kind = fetches.__class__
-    if kind in _LEAF_TYPES:
+    if kind in LEAF_TYPES:
         return fetches  # type: ignore[no-any-return]
     if kind is list or kind is tuple or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
-        parts = [part if part.__class__ in _LEAF_TYPES else structure_key(part) for part in fetches]
+        parts = [part if part.__class__ in LEAF_TYPES else structure_key(part) for part in fetches]
     elif kind is dict or kind is collections.OrderedDict:
         parts = [*fetches, *map(structure_key, fetches.values())]
     else:

@@ -24,7 +24,7 @@ from tfnb.client import partial_run
 from tfnb.client.call_plan import CallPlan
 from tfnb.client.callable import CallableFromOptions, make_callable
 from tfnb.client.feeds import expand_feed_dict
-from tfnb.client.fetches import FetchMapper, structure_key
+from tfnb.client.fetches import LEAF_TYPES, FetchMapper, structure_key
 from tfnb.client.session_errors import describe, explain
 from tfnb.common_runtime import direct_session_factory, session_factory
 from tfnb.common_runtime.optimization_registry import OptimizationReports
@@ -183,7 +183,7 @@ class BaseSession:
                 the wrong shape.
             OpError: An op failed; the error's ``op`` says which.
         """
-        key = structure_key(fetches)
+        key = fetches if fetches.__class__ in LEAF_TYPES else structure_key(fetches)
         values: Iterable[Any] = ()
         if feed_dict:
             try:

@@ -58,8 +58,9 @@ from tfnb.common_runtime.step_stats_collector import RunRecorder, add_allocation
 from tfnb.common_runtime.thread_pool import InterOpThreadPools
 from tfnb.common_runtime.waiting import explain_steps
 from tfnb.core import errors
+from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
-from tfnb.core.step_events import StepEvents
+from tfnb.core.step_events import IDLE_HOOKS, StepEvents
 from tfnb.graph.function_library import FunctionDefinition
 from tfnb.graph.graph_partition import partition
 
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device import Device, DeviceAttributes
     from tfnb.common_runtime.device_mgr import DeviceMgr
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
+    from tfnb.common_runtime.lowering.emit import LoweredStep
     from tfnb.common_runtime.session_factory import SessionOptions
     from tfnb.common_runtime.thread_pool import ThreadPool
     from tfnb.core.effects import StepLimits
@@ -77,6 +79,9 @@ if TYPE_CHECKING:
     from tfnb.graph.cost_model import CostModel
     from tfnb.graph.graph import Graph, Node
     from tfnb.proto import config_pb2, graph_pb2
+
+# For steps in which no kernel looks at it.
+_NO_STEP: Any = None
 
 _session_numbers = itertools.count(1)
 # How long close waits at most for idle threads of a pool to end, in seconds.
@@ -101,6 +106,12 @@ class DirectSession(Session):
         self._executors: dict[type_of_signature, ExecutorsAndKeys] = {}
         self._kernels: dict[str, OpKernel] = {}  # stateful ones; guarded by self._lock
         self._active: set[RunState] = set()
+        # No pool, no deadline and no measurement unless a run asks for them.
+        self._steps_are_plain = (
+            self._default_pool is None
+            and options.config.operation_timeout_in_ms <= 0
+            and options.config.graph_options.build_cost_model <= 0
+        )
         self._edge_names = itertools.count(0)
         self._timeout_ms = options.config.operation_timeout_in_ms
         self._sync_on_finish = session_settings.sync_on_finish()
@@ -271,6 +282,15 @@ class DirectSession(Session):
         if self._closed:
             raise errors.cancelled("Session has been closed.")
         executors = prepared.executors
+        if (
+            run_options is None
+            and run_metadata is None
+            and executors.alone is not None
+            and executors.alone.lowered is not None
+            and self.step_events.hooks is IDLE_HOOKS
+            and self._steps_are_plain
+        ):
+            return self._run_lowered(executors.alone.lowered, prepared, feed_values)
         args = feed_values
         if prepared.feed_order is not None:
             args = [feed_values[position] for position in prepared.feed_order]
@@ -345,6 +365,49 @@ class DirectSession(Session):
         if prepared.fetch_order is not None:
             results = [results[position] for position in prepared.fetch_order]
         del call_frame.retvals
+        return own_all(results)
+
+    def _run_lowered(
+        self, lowered: LoweredStep, prepared: ExecutorsAndKeys, feed_values: Sequence[Any]
+    ) -> list[Any]:
+        """What :meth:`run_prepared` does where there is nothing but a function to call."""
+        executors = prepared.executors
+        args = feed_values
+        if prepared.feed_order is not None:
+            args = [feed_values[position] for position in prepared.feed_order]
+            executors.refuse_resources(args)
+        if executors.has_text_feeds and self.has_watched_nodes:
+            self.fed_texts.note(args)
+        frame = CallFrame(args, len(executors.fetches))
+        run_state = RunState(frame, IDLE_HOOKS, False)
+        step = self.step_context(run_state) if executors.needs_context else _NO_STEP
+        active = self._active
+        reaction = NUMERIC_REACTION.get()
+        try:
+            active.add(run_state)
+            # Whoever closes the session sees the step from now on; until now, the step sees them.
+            if self._closed:
+                raise errors.cancelled("Session has been closed.")
+            NUMERIC_REACTION.set(IGNORE_ALL)
+            lowered.run(run_state, step)
+        except BaseException as failure:
+            run_state.abort(failure)
+            raise
+        finally:
+            try:
+                NUMERIC_REACTION.set(reaction)
+                active.discard(run_state)
+                if self._closed or run_state.has_resources:
+                    self._end_of(run_state, None)
+            except KeyboardInterrupt:
+                # Just before the end: nothing of the step may stay behind.
+                NUMERIC_REACTION.set(reaction)
+                self._end_of(run_state, None)
+                raise
+        results = frame.retvals
+        if prepared.fetch_order is not None:
+            results = [results[position] for position in prepared.fetch_order]
+        del frame.retvals
         return own_all(results)
 
     def _end_of(self, run_state: RunState, deadline: Deadline | None) -> None:

@@ -474,7 +474,8 @@ def end_step(run_state: RunState, error: BaseException) -> None:
     finally:
         # What they waited with would otherwise live on in a circle: node, step, node.
         for state in states:
-            state.waiting.clear()
+            if state.waiting:
+                state.waiting.clear()
 
 
 def run_schedule(

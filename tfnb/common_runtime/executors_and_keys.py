@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tfnb.common_runtime.immutable_executor_state import WITHOUT_CONTEXT
 from tfnb.common_runtime.kernel_stats import PoolChoice
 from tfnb.common_runtime.optimization_registry import OptimizationReports
 from tfnb.core import dtypes, errors
@@ -46,6 +47,8 @@ class Executors:
     Attributes:
       states: what runs each of ``items``.
       devices_to_sync: devices whose work must be done before a step ends.
+      alone: what runs the only partition, if it has a schedule and no device to wait for.
+      needs_context: whether a kernel of it looks at its step.
     """
 
     items: list[ExecutorItem]
@@ -63,11 +66,18 @@ class Executors:
     states: tuple[ImmutableExecutorState, ...] = ()
     devices_to_sync: tuple[Device, ...] = ()
     has_text_feeds: bool = False
+    alone: ImmutableExecutorState | None = None
+    needs_context: bool = True
     _pool_choice: PoolChoice | None = None
 
     def __post_init__(self) -> None:
         self.states = tuple(item.executor for item in self.items)
         self.has_text_feeds = dtypes.string in self.feed_types
+        if len(self.states) == 1 and not self.devices_to_sync:
+            schedule = self.states[0].schedule
+            if schedule is not None:
+                self.alone = self.states[0]
+                self.needs_context = any(item.action not in WITHOUT_CONTEXT for item in schedule)
 
     @property
     def pool_choice(self) -> PoolChoice:

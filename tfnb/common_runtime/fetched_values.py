@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executors_and_keys import Executors
     from tfnb.common_runtime.run_state import RunState
 
+_generic, _ndarray = np.generic, np.ndarray
+
 
 def check_retvals(
     executors: Executors, run_state: RunState, states: Sequence[ExecutorState]
@@ -40,11 +42,14 @@ def own_all(results: list[Any]) -> list[Any]:
       FailedPreconditionError: a fetched variable has no value.
     """
     for position, value in enumerate(results):
-        if isinstance(value, np.ndarray):
+        if isinstance(value, _generic):
+            continue
+        if isinstance(value, _ndarray):
             # Held here by: the list, the local name, getrefcount's argument.
             if getrefcount(value) > 3 or value.base is not None or not value.flags.writeable:
-                results[position] = value.copy()
+                is_number = value.ndim == 0 and value.dtype.kind != "O"
+                results[position] = value[()] if is_number else value.copy()
         elif isinstance(value, RefCell):
             found = value.read()
-            results[position] = found.copy() if isinstance(found, np.ndarray) else found
+            results[position] = found.copy() if isinstance(found, _ndarray) else found
     return results

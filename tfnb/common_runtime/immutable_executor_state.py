@@ -46,6 +46,8 @@ RETVAL: Final = 7  # the input becomes a result of the call frame
 NOTHING: Final = 8  # no outputs, nothing to do
 POOL: Final = 9  # PURE_ONE, PURE or CONTEXT, perhaps on a thread of a pool; see kernel_stats.py
 
+WITHOUT_CONTEXT: Final = frozenset([PURE_ONE, PURE, PASS, ARG, RETVAL, NOTHING])
+
 # Where a node's outputs go.
 SAME_ITERATION: Final = 0
 INTO_CHILD: Final = 1

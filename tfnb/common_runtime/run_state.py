@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.cancellation import CancellationManager
@@ -33,6 +34,8 @@ _step_ids = itertools.count(1)
 _NEVER = WakeUp()
 # What such a step has in place of an inbox: nothing can be put in.
 _NO_INBOX: Any = ()
+# Who is waited for in such a step.
+_NOBODY_WAITS: Any = MappingProxyType({})
 # The calls inside a step before there is one.
 _NO_CHILDREN: Any = frozenset()
 
@@ -71,33 +74,28 @@ class RunState:
       children: the calls inside that have not ended.
     """
 
-    __slots__ = (
-        "_cancellation_manager",
-        "_rendezvous",
-        "_step_container",
-        "call",
-        "call_frame",
-        "children",
-        "depth",
-        "executors",
-        "hooks",
-        "inbox",
-        "is_still",
-        "items",
-        "pool",
-        "record_outputs",
-        "step_id",
-        "stop",
-        "waiting",
-        "wake",
-    )
+    # Most steps never touch these, so that a step is made of four attributes.
+    inbox: deque[tuple[Any, Any, Any]] = _NO_INBOX
+    wake: WakeUp = _NEVER
+    is_still = False
+    waiting: dict[int, tuple[Any, Any, Any, PooledKernel | None]] = _NOBODY_WAITS
+    pool: ThreadPool | None = None
+    _cancellation_manager: CancellationManager | None = None
+    _rendezvous: Rendezvous | None = None
+    _step_container: ResourceMgr | None = None
+    children: set[RunState] = _NO_CHILDREN
+    call: PendingCall | None = None
+    items: Sequence[ExecutorItem] = ()
+    record_outputs: Callable[[int, Any, Any], None] | None = None
+    depth = 0
+    executors: Sequence[Any] = ()
 
     def __init__(
         self,
         call_frame: CallFrame | None,
         hooks: StepHooks,
-        *,
         needs_wake: bool = True,
+        *,
         rendezvous: Rendezvous | None = None,
         pool: ThreadPool | None = None,
     ) -> None:
@@ -105,25 +103,22 @@ class RunState:
         self.call_frame = call_frame
         self.hooks = hooks
         self.stop: BaseException | None = None
-        self.inbox: deque[tuple[Any, Any, Any]] = deque() if needs_wake else _NO_INBOX
-        self.wake = WakeUp() if needs_wake else _NEVER
-        self.is_still = False
-        self.waiting: dict[int, tuple[Any, Any, Any, PooledKernel | None]] = {}
-        self.pool = pool
-        self._cancellation_manager: CancellationManager | None = None
-        self._rendezvous = rendezvous
-        self._step_container: ResourceMgr | None = None
-        self.children: set[RunState] = _NO_CHILDREN
-        self.call: PendingCall | None = None
-        self.items: Sequence[ExecutorItem] = ()
-        self.record_outputs: Callable[[int, Any, Any], None] | None = None
-        self.depth = 0
-        self.executors: Sequence[Any] = ()
+        if needs_wake:
+            self.inbox, self.wake, self.waiting = deque(), WakeUp(), {}
+        if rendezvous is not None:
+            self._rendezvous = rendezvous
+        if pool is not None:
+            self.pool = pool
 
     @property
     def num_waiting(self) -> int:
         """How many kernels elsewhere have not answered; the driving thread's business."""
         return len(self.waiting)
+
+    @property
+    def has_resources(self) -> bool:
+        """Whether something of the step is left to free."""
+        return self._step_container is not None
 
     @property
     def cancellation_manager(self) -> CancellationManager:
@@ -203,7 +198,7 @@ class RunState:
         child._step_container = self.step_container
         if call is not None:
             child.call = call
-            child.inbox, child.wake = self.inbox, self.wake
+            child.inbox, child.wake, child.waiting = self.inbox, self.wake, {}
         if self.children is _NO_CHILDREN:
             self.children = set()
         self.children.add(child)

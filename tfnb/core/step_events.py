@@ -217,6 +217,7 @@ class StepHooks:
     debugger: StepDebugger | None = None
 
 
+# Of a session that nobody watches: always this very object.
 IDLE_HOOKS = StepHooks()
 
 
@@ -230,7 +231,7 @@ class StepEvents:
         default_factory=dict
     )  # guarded by _lock
     _functions: dict[int, PartitionedGraph] = field(default_factory=dict)  # guarded by _lock
-    hooks: StepHooks = field(default_factory=StepHooks)
+    hooks: StepHooks = field(default_factory=lambda: IDLE_HOOKS)
     _debugger: StepDebugger | None = None
 
     @classmethod
@@ -324,6 +325,8 @@ class StepEvents:
             self.remove(observer)
 
     def _make_hooks(self) -> StepHooks:
+        if not self._observers and self._debugger is None:
+            return IDLE_HOOKS
         hooks = self._hooks_of(self._observers)
         inside = [observer for observer in self._observers if _overrides(observer, "call_started")]
         if inside:
