@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help lab test check clean
+.PHONY: help lab test check bench-check clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -46,6 +46,13 @@ check: $(VENV)/.installed-dev
 	$(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# make bench-check TENSORFLOW=~/tf/bin/python    whether a ratio is far worse than the stored ones
+# It is not part of the tests. SUITE=../shared/bench adds a suite, BENCH_ARGS='--only session' asks
+# for less; `python -m benchmarks --help` has more.
+bench-check: $(VENV)/.installed-test
+	$(BIN)/python -m benchmarks --check --tensorflow "$(TENSORFLOW)" \
+	  $(if $(SUITE),--suite "$(SUITE)") $(BENCH_ARGS)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

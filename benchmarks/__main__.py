@@ -1,0 +1,243 @@
+"""Measures tfnb against TensorFlow in another environment, block by block in turn.
+
+    python -m benchmarks --tensorflow ~/tf/bin/python --suite ../shared/bench --write
+
+``--tensorflow`` is a Python with TensorFlow.  ``--suite`` is the folder of a suite outside the
+project, a ``bench.py`` that serves the protocol of :mod:`benchmarks.server`; without it only the
+project's own workloads run.  Both sides stay up; of each workload one block of A and one of B
+alternate, the first of a round changing from round to round, so that a busy minute falls on both.
+
+Every workload's figures go to ``build/benchmarks.json`` as soon as they are there.  ``--resume``
+goes on where a run was stopped; ``--only`` takes parts of names, or whole groups, and leaves the
+other figures as they were.  ``--write`` makes ``docs/benchmarks.md``, its picture and
+``benchmarks/ratios.json`` of them.  ``--check`` compares with those ratios instead, generously, and
+measures again what looks worse before it says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks import report
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "build" / "benchmarks.json"
+RATIOS = ROOT / "benchmarks" / "ratios.json"
+# Worse than stored by this factor, and by this much, is worth a look.
+FACTOR, MARGIN = 1.6, 0.03
+
+
+class Side:
+    """A process that serves one suite for one of the two."""
+
+    def __init__(self, python: str, server: Path, module: str, options: list[str]) -> None:
+        self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed in close()
+        environment = dict(os.environ)
+        if module == "tfnb":  # this tree, whatever is installed
+            environment["PYTHONPATH"] = str(ROOT)
+        self._process = subprocess.Popen(
+            [python, str(server), "--serve", "--module", module, *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            env=environment,
+        )
+
+    def ask(self, verb: str, **fields: Any) -> dict[str, Any]:
+        """The answer to one command; what went wrong under "error"."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(json.dumps({"do": verb, **fields}) + "\n")
+            self._process.stdin.flush()
+            answer = self._process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if answer:
+            found: dict[str, Any] = json.loads(answer)
+            return found
+        self._log.seek(0)
+        last = (self._log.read().strip().splitlines() or ["it said nothing"])[-1]
+        return {"error": f"the process ended ({self._process.wait()}): {last}"}
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self._process.poll() is None and self._process.stdin is not None:
+            self._process.stdin.close()
+            try:
+                self._process.wait(30)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._log.close()
+
+
+class Suite:
+    """One server script, served to both sides."""
+
+    def __init__(self, server: Path, options: argparse.Namespace, name: str) -> None:
+        self.name = name
+        extra = ["--threads", str(options.threads)]
+        if options.only:
+            extra += ["--only", options.only]
+        self.sides = [
+            Side(options.tensorflow, server, "tensorflow.compat.v1", extra),
+            Side(sys.executable, server, "tfnb", extra),
+        ]
+
+    def metas(self) -> list[dict[str, Any]]:
+        """What both sides are."""
+        return [side.ask("meta") for side in self.sides]
+
+    def workloads(self) -> list[str]:
+        """The names of what there is to measure."""
+        answer = self.sides[1].ask("list")
+        if "error" in answer:
+            raise SystemExit(f"{self.name}: {answer['error']}")
+        names: list[str] = answer["names"]
+        return names
+
+    def measure(self, name: str, budget_s: float) -> dict[str, Any]:
+        """A workload's spec and figures, {variant: [TensorFlow's, tfnb's]}, or the errors."""
+        opened = [side.ask("open", name=name) for side in self.sides]
+        try:
+            if any("error" in answer for answer in opened):
+                return {"errors": [answer.get("error") for answer in opened]}
+            spec = opened[1]["spec"]
+            both = [v for v in opened[1]["variants"] if v in opened[0]["variants"]]
+            variants = both if spec["group"] == "curve" else ["default"]
+            turns = [(side, variant) for variant in variants for side in (0, 1)]
+            if "numpy" in opened[1]["variants"]:
+                turns.append((1, "numpy"))
+            blocks: dict[tuple[int, str], list[dict[str, float]]] = {turn: [] for turn in turns}
+            deadline = time.monotonic() + budget_s
+            for done in range(opened[1]["blocks"]):
+                for side, variant in turns:
+                    block = self.sides[side].ask("block", variant=variant)
+                    if "error" in block:
+                        return {"errors": [block["error"] if side == k else None for k in (0, 1)]}
+                    blocks[side, variant].append(block)
+                turns.reverse()
+                if time.monotonic() > deadline and done >= 2:
+                    break
+            figures = {v: [report.summary(blocks[side, v]) for side in (0, 1)] for v in variants}
+            found = {"spec": spec, "figures": figures}
+            if (1, "numpy") in blocks:
+                found["numpy"] = report.summary(blocks[1, "numpy"])
+            return found
+        finally:
+            for side in self.sides:
+                side.ask("close")
+
+    def close(self) -> None:
+        """Ends both processes."""
+        for side in self.sides:
+            side.close()
+
+
+def main() -> int:
+    """Measures what the command line says."""
+    options = _arguments()
+    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    results: dict[str, Any] = stored.get("results", {})
+    servers = [(ROOT / "benchmarks" / "server.py", "own")]
+    if options.suite:
+        servers.insert(0, (Path(options.suite) / "bench.py", "suite"))
+    suites = [Suite(server, options, name) for server, name in servers]
+    try:
+        metas = suites[-1].metas()
+        for meta in metas:
+            if "error" in meta:
+                raise SystemExit(meta["error"])
+        about = report.about(metas, options.threads)
+        todo = [(suite, name) for suite in suites for name in suite.workloads()]
+        unfinished = stored.get("unfinished") if options.resume else None
+        if unfinished is not None:
+            todo = [(suite, name) for suite, name in todo if f"{suite.name}/{name}" in unfinished]
+        if options.check:
+            return _check(todo, options)
+        start = time.monotonic()
+        for position, (suite, name) in enumerate(todo):
+            left = [f"{suite.name}/{name}" for suite, name in todo[position:]]
+            _store(results, left, about)
+            found = suite.measure(name, options.budget)
+            now = datetime.datetime.now(datetime.UTC)
+            found |= {"name": name, "measured": now.isoformat(timespec="minutes")}
+            results[f"{suite.name}/{name}"] = found
+            spent = time.monotonic() - start
+            to_go = spent / (position + 1) * (len(todo) - position - 1)
+            sys.stdout.write(
+                f"[{position + 1}/{len(todo)}] {report.line(found)}  "
+                f"({spent:.0f} s, {to_go / 60:.0f} min to go)\n"
+            )
+            sys.stdout.flush()
+        _store(results, [], about)
+    finally:
+        for suite in suites:
+            suite.close()
+    if options.write:
+        report.write(ROOT, results, about)
+        RATIOS.write_text(json.dumps(report.ratios(results), indent=1) + "\n")
+    return 0
+
+
+def _store(results: dict[str, Any], unfinished: list[str], about: dict[str, Any]) -> None:
+    """Leaves either the old file or the new one, whenever this is interrupted."""
+    RESULTS.parent.mkdir(exist_ok=True)
+    new = RESULTS.with_suffix(".new")
+    new.write_text(
+        json.dumps({"about": about, "unfinished": unfinished, "results": results}, indent=1)
+    )
+    new.replace(RESULTS)
+
+
+def _check(todo: list[tuple[Suite, str]], options: argparse.Namespace) -> int:
+    """Compares with the stored ratios; gives the exit status."""
+    wanted: dict[str, dict[str, float]] = json.loads(RATIOS.read_text())
+    worse = []
+    for suite, name in todo:
+        key = f"{suite.name}/{name}"
+        if key not in wanted:
+            continue
+        # Once quickly; what looks worse, once more and longer.
+        for budget_s in (options.budget / 3, options.budget * 2):
+            found = suite.measure(name, budget_s)
+            problems = report.worse_than(found, wanted[key], FACTOR, MARGIN)
+            if not problems:
+                break
+        sys.stdout.write(f"{'worse' if problems else 'ok':6} {name}\n")
+        sys.stdout.flush()
+        worse += [f"{name}: {problem}" for problem in problems]
+    sys.stdout.write("".join(f"{line}\n" for line in ["", *worse]))
+    return 1 if worse else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--tensorflow", required=True, help="a Python with TensorFlow")
+    parser.add_argument("--suite", help="the folder of a suite's bench.py")
+    parser.add_argument("--only", default="", help="comma-separated: parts of names, or groups")
+    parser.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    parser.add_argument("--check", action="store_true", help="compare with the stored ratios")
+    parser.add_argument("--budget", type=float, default=3.0, help="seconds per workload")
+    parser.add_argument("--threads", type=int, default=0, help="of each; 0: as each decides")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""The project's own workloads, at the runner's word."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from benchmarks import server
+
+
+@pytest.fixture
+def runner(monkeypatch: pytest.MonkeyPatch) -> server.Runner:
+    """A server of this process."""
+    monkeypatch.setattr(server, "np", np)
+    return server.Runner(tf, argparse.Namespace(threads=0, only="feeds,start"))
+
+
+def test_workloads_are_chosen_by_parts_of_names_and_by_groups(runner: server.Runner) -> None:
+    """As --only says."""
+    assert runner.list() == {"names": ["feeds", "installed_size"]}
+
+
+def test_a_curve_has_a_variant_per_size(runner: server.Runner) -> None:
+    """Each is checked when it is opened, and timed block by block."""
+    opened = runner.open("feeds")
+    assert opened["variants"] == ["1", "10", "100"]
+    assert opened["spec"]["what"] == "So many arrays of 4 fed, an op on each, all fetched."
+    block = runner.block("10")
+    assert block["value"] > 0
+    assert runner.close() == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["partitions", "tensor_size", "threads", "installed_size"])
+def test_a_workload_gives_what_it_checks(
+    runner: server.Runner, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each workload's sessions answer as by hand; a figure is a positive number."""
+    monkeypatch.setattr(server, "BLOCK_S", 1e-9)
+    opened = runner.open(name)
+    assert runner.block(opened["variants"][0])["value"] > 0
+    runner.close()
