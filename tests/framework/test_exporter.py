@@ -68,3 +68,34 @@ def test_a_graph_too_large_for_a_message_names_its_heaviest_nodes(
     monkeypatch.setattr(exporter, "MAX_GRAPH_DEF_BYTES", 300)
     with pytest.raises(ValueError, match=r"GraphDef cannot be larger than 2GB.*are 'heavy'"):
         graph.as_graph_def()
+
+
+def test_a_graph_shows_what_changed_since_it_was_exported() -> None:
+    """New nodes, changed nodes, new versions: a second message has them, the first stays."""
+    with tf.Graph().as_default() as graph:
+        x = tf.constant(1.0, name="x")
+        y = tf.identity(x, name="y")
+        first = graph.as_graph_def()
+        z = tf.negative(y, name="z")
+        assert [node.name for node in graph.as_graph_def().node] == ["x", "y", "z"]
+        assert [node.name for node in first.node] == ["x", "y"]
+        first.node[0].name = "mine"
+        y.op._set_attr("mark", tf.AttrValue(i=3))
+        x.op._set_device("/cpu:1")
+        z.op._add_control_input(x.op)
+        again = graph.as_graph_def()
+    assert [node.name for node in again.node] == ["x", "y", "z"]
+    assert again.node[1].attr["mark"].i == 3
+    assert again.node[0].device == x.op.device != ""
+    assert list(again.node[2].input) == ["y", "^x"]
+
+
+def test_large_graphs_are_not_kept_as_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their messages are the same."""
+    monkeypatch.setattr(exporter, "MAX_KEPT_BYTES", 10)
+    with tf.Graph().as_default() as graph:
+        tf.constant(1.0, name="x")
+        assert graph.as_graph_def() == graph.as_graph_def()
+        assert graph._exported is None
+        tf.constant(2.0, name="y")
+        assert [node.name for node in graph.as_graph_def().node] == ["x", "y"]

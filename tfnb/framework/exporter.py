@@ -1,8 +1,8 @@
 """From the user's graph to GraphDef messages.
 
 An operation keeps the NodeDef that was made of it until something about it changes, so that
-extending a session costs what is new.  Corresponds to the other direction of
-:mod:`tfnb.framework.importer`.
+extending a session costs what is new; a graph keeps the bytes of its nodes.  Corresponds to the
+other direction of :mod:`tfnb.framework.importer`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 MAX_GRAPH_DEF_BYTES = 2**31
 
+# Larger graphs hold constants, which are there twice already.
+MAX_KEPT_BYTES = 2**24
+
 # Messages of values that many nodes share; read only.
 _encoded: dict[tuple[str | None, type, Any], attr_value_pb2.AttrValue] = {}
 
@@ -36,10 +39,13 @@ def graph_def_of(
     Raises:
       ValueError: the message would be larger than 2 GB; the heaviest constants are named.
     """
-    graph_def = graph_pb2.GraphDef()
-    graph_def.versions.CopyFrom(versions_to_proto(graph._versions))
     operations = graph._operations[from_version:] if from_version else graph._operations
-    graph_def.node.extend([node_def_of(op) for op in operations])
+    if from_version:
+        graph_def = graph_pb2.GraphDef()
+        graph_def.node.extend([node_def_of(op) for op in operations])
+    else:
+        graph_def = _all_nodes(graph)
+    graph_def.versions.CopyFrom(versions_to_proto(graph._versions))
     if graph._functions:
         library_to_proto(graph, graph_def.library)
     if graph_def.ByteSize() >= MAX_GRAPH_DEF_BYTES:
@@ -49,6 +55,21 @@ def graph_def_of(
             if op.outputs:
                 shapes = [shape_to_proto(tensor._shape) for tensor in op.outputs]
                 node.attr["_output_shapes"].list.shape.extend(shapes)
+    return graph_def
+
+
+def _all_nodes(graph: Graph) -> graph_pb2.GraphDef:
+    """The nodes of a graph; those that were exported before come from their bytes.
+
+    Reading bytes takes a third of the time that copying one message after the other takes.
+    """
+    num_known, data = graph._exported or (0, b"")
+    graph_def = graph_pb2.GraphDef.FromString(data)
+    if num_known < len(graph._operations):
+        graph_def.node.extend([node_def_of(op) for op in graph._operations[num_known:]])
+        is_small = graph_def.ByteSize() <= MAX_KEPT_BYTES
+        data = graph_def.SerializeToString() if is_small else b""
+        graph._exported = (len(graph._operations), data) if is_small else None
     return graph_def
 
 

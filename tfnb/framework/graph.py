@@ -83,6 +83,8 @@ class Graph:
         )
         # What came from files, as (first, end) ids of operations; and what it may do.
         self._loaded_operations: list[tuple[int, int]] = []
+        # How many operations were exported, and their nodes as bytes; None where one has changed.
+        self._exported: tuple[int, bytes] | None = None  # guarded by self._lock
         self._effects_policy = EffectsPolicy(PROCESS)
         self._unfeedable_tensors: set[Tensor] = set()
         self._unfetchable_ops: set[Operation] = set()
@@ -489,6 +491,8 @@ class Graph:
         state = self._scopes()
         op._device = merged_device(state.device_stack, op) or ""
         op._node = None
+        if op._id >= 0:
+            self._exported = None
 
     def control_dependencies(
         self, control_inputs: Iterable[Any] | None

@@ -235,6 +235,7 @@ class Operation:
     def _node_changed(self) -> None:
         """Drops the cached NodeDef; says so where a session runs the operation as it was."""
         self._node = None
+        self.graph._exported = None
         if 0 <= self._id < self.graph._num_ops_sent:
             _log.warning(
                 "Operation '%s' was changed after a session had taken it. That session goes on "
