@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import errors
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.core.errors import InvalidArgumentError
 
 
@@ -97,6 +99,34 @@ def unbroadcast(
     if axes[1] or len(known_y) < len(known_x):
         grad_y = _sum_to(grad_y, axes[1], shape_y)
     return grad_x, grad_y
+
+
+def unbroadcast_by_axes(
+    x: Any, y: Any, gradients: Callable[..., tuple[Any, Any]], after: Any, *, by_shape: bool = False
+) -> tuple[Any, Any]:
+    """The same, with axes that are always taken while the graph runs, as in older gradients.
+
+    Args:
+      x: one input of a broadcasting op.
+      y: the other.
+      gradients: makes the two gradients; None stays None.
+      after: the gradient that what is made here waits for.
+      by_shape: whether `gradients` takes the two shapes.
+    """
+    from tfnb.framework.scopes import control_dependencies
+    from tfnb.ops import array_ops, reduction_ops
+
+    shapes = array_ops.shape(x), array_ops.shape(y)
+    axes = array_ops.broadcast_gradient_args(*shapes)
+
+    def summed(grad: Any, index: int) -> Any:
+        if grad is None:
+            return None
+        return array_ops.reshape(reduction_ops.reduce_sum(grad, axes[index]), shapes[index])
+
+    with control_dependencies([after]):
+        grad_x, grad_y = gradients(*shapes) if by_shape else gradients()
+        return summed(grad_x, 0), summed(grad_y, 1)
 
 
 def _sum_to(grad: Any, axes: Any, shape: Any) -> Any:

@@ -14,12 +14,13 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.scopes import colocate_with, name_scope
 from tfnb.ops import array_ops, reduction_ops
-from tfnb.ops.broadcasting import shape_text, unbroadcast
+from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.complex_ops import real
 from tfnb.ops.cwise_binary_ops import greater, less, logical_or, maximum, minimum
 from tfnb.ops.cwise_unary_ops import rsqrt_op, sqrt_op
 from tfnb.ops.normalization_ops import l2_loss
+from tfnb.ops.reduction_ops import reduce_sum
 from tfnb.ops.sequence_ops import range_
 
 if TYPE_CHECKING:
@@ -57,12 +58,15 @@ def clip_by_value_op(xp: Any, t: Any, clip_value_min: Any, clip_value_max: Any) 
 @clip_by_value_op.gradient
 def _(op: Any, grad: Any) -> Any:
     x, low, high = op.inputs
+    shape, low_shape, high_shape = (array_ops.shape(value) for value in (x, low, high))
     zeros = array_ops.zeros(array_ops.shape(grad), grad.dtype)
     below, above = less(x, low), greater(x, high)
+    low_axes = array_ops.broadcast_gradient_args(shape, low_shape)[1]
+    high_axes = array_ops.broadcast_gradient_args(shape, high_shape)[1]
     grad_x = array_ops.where(logical_or(below, above), zeros, grad)
-    _, grad_low = unbroadcast(x, low, None, array_ops.where(below, grad, zeros))
-    _, grad_high = unbroadcast(x, high, None, array_ops.where(above, grad, zeros))
-    return grad_x, grad_low, grad_high
+    of_low, of_high = array_ops.where(below, grad, zeros), array_ops.where(above, grad, zeros)
+    grad_low = array_ops.reshape(reduce_sum(of_low, low_axes), low_shape)
+    return grad_x, grad_low, array_ops.reshape(reduce_sum(of_high, high_axes), high_shape)
 
 
 # ----------------------------------------------------------------------- functions of Python's side

@@ -9,10 +9,9 @@ from tfnb.core import dtypes
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import broadcast_shape, unchanged_shape
 from tfnb.framework.convert import convert_to_tensor
-from tfnb.framework.scopes import name_scope
+from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import incompatible_shapes, unbroadcast
-from tfnb.ops.cwise_binary_ops import div_no_nan_op
 from tfnb.ops.cwise_unary_ops import reciprocal
 
 EXPORTS = {
@@ -56,8 +55,10 @@ def angle_op(xp: Any, x: Any) -> Any:
 @angle_op.gradient
 def _(op: Any, grad: Any) -> Any:
     x = op.inputs[0]
-    swapped = reciprocal(complex_(imag(x), real(x)))
-    return -complex_(grad, array_ops.constant(0, grad.dtype)) * swapped
+    with control_dependencies([grad]):
+        real_part = real(x)
+        swapped = reciprocal(complex_(imag(x), real_part))
+        return -complex_(grad, array_ops.constant(0, grad.dtype)) * swapped
 
 
 @register_op("ComplexAbs", "x: T -> y: Tout", _COMPLEX_IN, _REAL_OUT, shape=unchanged_shape)
@@ -68,8 +69,11 @@ def complex_abs(xp: Any, x: Any) -> Any:
 
 @complex_abs.gradient
 def _(op: Any, grad: Any) -> Any:
-    zeros = array_ops.zeros_like(grad)
-    return div_no_nan_op(complex_(grad, zeros) * op.inputs[0], complex_(op.outputs[0], zeros))
+    from tfnb.ops.math_ops import div_no_nan
+
+    x, y = op.inputs[0], op.outputs[0]
+    weighted = complex_(grad, array_ops.zeros_like(grad)) * x
+    return div_no_nan(weighted, complex_(y, array_ops.zeros_like(y)))
 
 
 @register_op(

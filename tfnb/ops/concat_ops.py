@@ -434,10 +434,13 @@ def _concat_gradient(grad: Any, values: Any, axis: Any) -> list[Any]:
         # A constant of another loop or branch is not carried in; its value is written anew.
         axis = convert_to_tensor(axis_value, dtype=axis.dtype)
     position = axis % shape_ops.rank(values[0])
-    if all(value.shape.is_fully_defined() for value in values):
-        shapes = [shape_ops.shape(value) for value in values]
-    else:
-        shapes = shape_ops.shape_n(values)
+    shapes: Any = []
+    for value in values:
+        shapes.append(shape_ops.shape(value))
+        if shapes[-1].op.type != "Const":
+            # Where one size is not known, one node gives them all; the nodes made stay behind.
+            shapes = shape_ops.shape_n(values)
+            break
     if len(values) > 16:
         along = slice_op(stack(shapes, axis=1), [position, 0], [1, -1])
         return split(grad, shape_ops.squeeze(along), position, num=len(values))

@@ -23,7 +23,12 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.scopes import control_dependencies
 from tfnb.ops import array_ops
-from tfnb.ops.broadcasting import incompatible_shapes, shape_text, unbroadcast
+from tfnb.ops.broadcasting import (
+    incompatible_shapes,
+    shape_text,
+    unbroadcast,
+    unbroadcast_by_axes,
+)
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.cwise_unary_ops import conj, log, square
 from tfnb.ops.large_arrays import at_least, at_most, choose, own
@@ -140,8 +145,9 @@ def _(op: Any, grad: Any) -> Any:
         dims is not None
         and None not in dims
         and dims == y.shape.dim_values == grad.shape.dim_values
+        and grad.dtype in (dtypes.int32, dtypes.float32)
     ):
-        return mul(grad, conj(y)), mul(grad, conj(x))
+        return mul(grad, y), mul(grad, x)
     return unbroadcast(x, y, mul(grad, conj(y)), mul(conj(x), grad))
 
 
@@ -160,7 +166,7 @@ def mul_no_nan(xp: Any, x: Any, y: Any) -> Any:
 @mul_no_nan.gradient
 def _(op: Any, grad: Any) -> Any:
     x, y = op.inputs
-    return unbroadcast(x, y, mul_no_nan(grad, y), mul_no_nan(x, grad))
+    return unbroadcast(x, y, mul_no_nan(grad, y), mul_no_nan(x, grad), skips_equal=True)
 
 
 @register_op("RealDiv", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape)
@@ -246,10 +252,12 @@ def div_no_nan_op(xp: Any, x: Any, y: Any) -> Any:
 
 @div_no_nan_op.gradient
 def _(op: Any, grad: Any) -> Any:
+    from tfnb.ops.math_ops import div_no_nan
+
     x, y = op.inputs
     cx, cy = conj(x), conj(y)
-    grad_y = grad * div_no_nan_op(div_no_nan_op(-cx, cy), cy)
-    return unbroadcast(x, y, div_no_nan_op(grad, cy), grad_y)
+    grad_x = div_no_nan(grad, cy)
+    return unbroadcast(x, y, grad_x, grad * div_no_nan(div_no_nan(-cx, cy), cy))
 
 
 @register_op(
@@ -388,6 +396,10 @@ def _(op: Any, grad: Any) -> Any:
 _LOG_TYPES = "T: {half, bfloat16, float, double, complex64, complex128}"
 
 
+def _nonzero(x: Any) -> Any:
+    return cast(not_equal(x, cast(0.0, x.dtype)), x.dtype)
+
+
 @register_op("Xlogy", "x: T, y: T -> z: T", _LOG_TYPES, shape=broadcast_shape)
 def xlogy(xp: Any, x: Any, y: Any) -> Any:
     """X * log(y), and 0 wherever x is 0."""
@@ -400,8 +412,12 @@ def xlogy(xp: Any, x: Any, y: Any) -> Any:
 @xlogy.gradient
 def _(op: Any, grad: Any) -> Any:
     x, y = op.inputs
-    nonzero = cast(not_equal(x, cast(0.0, x.dtype)), x.dtype)
-    return unbroadcast(x, y, xlogy(nonzero, y) * grad, xdivy_op(x, y) * grad)
+
+    def gradients() -> tuple[Any, Any]:
+        by_x, by_y = xlogy(_nonzero(x), y), xdivy_op(x, y)
+        return by_x * grad, by_y * grad
+
+    return unbroadcast_by_axes(x, y, gradients, grad)
 
 
 @register_op("Xlog1py", "x: T, y: T -> z: T", _LOG_TYPES, shape=broadcast_shape)
@@ -416,8 +432,12 @@ def xlog1py_op(xp: Any, x: Any, y: Any) -> Any:
 @xlog1py_op.gradient
 def _(op: Any, grad: Any) -> Any:
     x, y = op.inputs
-    nonzero = cast(not_equal(x, cast(0.0, x.dtype)), x.dtype)
-    return unbroadcast(x, y, xlog1py_op(nonzero, y) * grad, xdivy_op(x, y + 1.0) * grad)
+
+    def gradients() -> tuple[Any, Any]:
+        by_x, by_y = xlog1py_op(_nonzero(x), y), xdivy_op(x, y + 1.0)
+        return by_x * grad, by_y * grad
+
+    return unbroadcast_by_axes(x, y, gradients, grad)
 
 
 @register_op("Xdivy", "x: T, y: T -> z: T", _LOG_TYPES, shape=broadcast_shape)
@@ -432,8 +452,12 @@ def xdivy_op(xp: Any, x: Any, y: Any) -> Any:
 @xdivy_op.gradient
 def _(op: Any, grad: Any) -> Any:
     x, y = op.inputs
-    nonzero = cast(not_equal(x, cast(0.0, x.dtype)), x.dtype)
-    return unbroadcast(x, y, xdivy_op(nonzero, y) * grad, xdivy_op(-x, square(y)) * grad)
+
+    def gradients() -> tuple[Any, Any]:
+        by_x, by_y = xdivy_op(_nonzero(x), y), xdivy_op(-x, y**2)
+        return by_x * grad, by_y * grad
+
+    return unbroadcast_by_axes(x, y, gradients, grad)
 
 
 @register_op(
@@ -450,8 +474,10 @@ def atan2(xp: Any, y: Any, x: Any) -> Any:
 @atan2.gradient
 def _(op: Any, grad: Any) -> Any:
     y, x = op.inputs
-    scaled = grad / (square(x) + square(y))
-    return unbroadcast(y, x, x * scaled, -y * scaled)
+    with control_dependencies([grad]):
+        scaled = grad / (square(y) + square(x))
+        grad_y = x * scaled
+        return unbroadcast(y, x, grad_y, -y * scaled)
 
 
 @register_op(
@@ -467,7 +493,13 @@ def next_after(xp: Any, x1: Any, x2: Any) -> Any:
 
 @next_after.gradient
 def _(op: Any, grad: Any) -> Any:
-    return unbroadcast(op.inputs[0], op.inputs[1], grad, array_ops.zeros_like(grad))
+    x1, x2 = op.inputs
+
+    def gradients(shape_x: Any, shape_y: Any) -> tuple[Any, Any]:
+        ones, zeros = array_ops.ones(shape_x, x1.dtype), array_ops.zeros(shape_y, x2.dtype)
+        return ones * grad, zeros * grad
+
+    return unbroadcast_by_axes(x1, x2, gradients, grad, by_shape=True)
 
 
 _ORDERED = (

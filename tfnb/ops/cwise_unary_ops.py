@@ -98,8 +98,8 @@ def square(xp: Any, x: Any) -> Any:
 
 @square.gradient
 def _(op: Any, grad: Any) -> Any:
-    x = conj(op.inputs[0])
     with control_dependencies([grad]):
+        x = conj(op.inputs[0])
         return _product(grad, _product(x, array_ops.constant(2.0, dtype=grad.dtype)))
 
 
@@ -128,8 +128,9 @@ def _sqrt_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
 
 @sqrt_grad.gradient
 def _(op: Any, grad: Any) -> Any:
-    ratio = grad / op.inputs[0]
-    return -conj(ratio) * op.outputs[0], 0.5 * ratio
+    with control_dependencies([grad]):
+        ratio = grad / op.inputs[0]
+        return -conj(ratio) * op.outputs[0], 0.5 * ratio
 
 
 @register_op("Rsqrt", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -165,8 +166,9 @@ def _rsqrt_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
 
 @rsqrt_grad.gradient
 def _(op: Any, grad: Any) -> Any:
-    a, b = conj(op.inputs[0]), op.inputs[1]
-    return -1.5 * conj(grad) * b * square(a), rsqrt_grad(a, grad)
+    with control_dependencies([grad]):
+        a, b = conj(op.inputs[0]), op.inputs[1]
+        return -1.5 * conj(grad) * b * square(a), rsqrt_grad(a, grad)
 
 
 @register_op("Reciprocal", "x: T -> y: T", _SIGNED, shape=unchanged_shape)
@@ -188,8 +190,9 @@ def reciprocal_grad(xp: Any, y: Any, dy: Any) -> Any:
 
 @reciprocal_grad.gradient
 def _(op: Any, grad: Any) -> Any:
-    y, b = conj(op.inputs[0]), op.inputs[1]
-    return -2.0 * conj(grad) * b * y, reciprocal_grad(y, grad)
+    with control_dependencies([grad]):
+        y, b = conj(op.inputs[0]), op.inputs[1]
+        return conj(grad) * -2.0 * b * y, reciprocal_grad(y, grad)
 
 
 @register_op("Inv", "x: T -> y: T", _SIGNED, shape=unchanged_shape)
@@ -200,7 +203,7 @@ def inv(xp: Any, x: Any) -> Any:
 
 @inv.gradient
 def _(op: Any, grad: Any) -> Any:
-    return inv_grad(op.outputs[0], grad)
+    return reciprocal_grad(op.outputs[0], grad)
 
 
 @register_op("InvGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
@@ -211,8 +214,9 @@ def inv_grad(xp: Any, y: Any, dy: Any) -> Any:
 
 @inv_grad.gradient
 def _(op: Any, grad: Any) -> Any:
-    y, b = conj(op.inputs[0]), op.inputs[1]
-    return -2.0 * conj(grad) * b * y, inv_grad(y, grad)
+    with control_dependencies([grad]):
+        y, b = conj(op.inputs[0]), op.inputs[1]
+        return conj(grad) * -2.0 * b * y, reciprocal_grad(y, grad)
 
 
 def _product(x: Any, y: Any) -> Any:
@@ -320,7 +324,8 @@ def exp_op(xp: Any, x: Any) -> Any:
 
 @exp_op.gradient
 def _(op: Any, grad: Any) -> Any:
-    return grad * conj(op.outputs[0])
+    with control_dependencies([grad]):
+        return grad * conj(op.outputs[0])
 
 
 @register_op("Expm1", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -374,7 +379,8 @@ def _sigmoid(xp: Any, x: Any, out: Any = None) -> Any:
 
 @sigmoid_op.gradient
 def _(op: Any, grad: Any) -> Any:
-    return sigmoid_grad(conj(op.outputs[0]), grad)
+    with control_dependencies([grad]):
+        return sigmoid_grad(conj(op.outputs[0]), grad)
 
 
 @register_op("SigmoidGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
@@ -390,9 +396,10 @@ def _sigmoid_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
 
 @sigmoid_grad.gradient
 def _(op: Any, grad: Any) -> Any:
-    a, b = conj(op.inputs[0]), conj(op.inputs[1])
-    scaled = grad * b
-    return scaled - 2.0 * scaled * a, sigmoid_grad(a, grad)
+    with control_dependencies([grad]):
+        a, b = conj(op.inputs[0]), conj(op.inputs[1])
+        scaled = grad * b
+        return scaled - 2.0 * scaled * a, sigmoid_grad(a, grad)
 
 
 # ------------------------------------------------------------------------------------ trigonometry
@@ -440,10 +447,17 @@ def asin(xp: Any, x: Any) -> Any:
     return xp.arcsin(x)
 
 
+def _one_less_square(x: Any, grad: Any) -> Any:
+    from tfnb.ops.math_ops import subtract
+
+    squared = square(conj(x))
+    return subtract(convert_to_tensor(1, dtype=grad.dtype), squared)
+
+
 @asin.gradient
 def _(op: Any, grad: Any) -> Any:
     with control_dependencies([grad]):
-        return grad * reciprocal(sqrt_op(1 - square(conj(op.inputs[0]))))
+        return grad * reciprocal(sqrt_op(_one_less_square(op.inputs[0], grad)))
 
 
 @register_op("Acos", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -455,7 +469,8 @@ def acos_op(xp: Any, x: Any) -> Any:
 @acos_op.gradient
 def _(op: Any, grad: Any) -> Any:
     with control_dependencies([grad]):
-        return -grad * reciprocal(sqrt_op(1 - square(conj(op.inputs[0]))))
+        inverse = reciprocal(sqrt_op(_one_less_square(op.inputs[0], grad)))
+        return -grad * inverse
 
 
 @register_op("Atan", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -467,7 +482,10 @@ def atan(xp: Any, x: Any) -> Any:
 @atan.gradient
 def _(op: Any, grad: Any) -> Any:
     with control_dependencies([grad]):
-        return grad * reciprocal(1 + square(conj(op.inputs[0])))
+        from tfnb.ops.math_ops import add
+
+        squared = square(conj(op.inputs[0]))
+        return grad * reciprocal(add(convert_to_tensor(1, dtype=grad.dtype), squared))
 
 
 @register_op("Sinh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -502,7 +520,8 @@ def tanh(xp: Any, x: Any) -> Any:
 
 @tanh.gradient
 def _(op: Any, grad: Any) -> Any:
-    return tanh_grad(conj(op.outputs[0]), grad)
+    with control_dependencies([grad]):
+        return tanh_grad(conj(op.outputs[0]), grad)
 
 
 @register_op("TanhGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
@@ -520,8 +539,9 @@ def _tanh_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
 
 @tanh_grad.gradient
 def _(op: Any, grad: Any) -> Any:
-    a, b = conj(op.inputs[0]), conj(op.inputs[1])
-    return grad * -2.0 * b * a, tanh_grad(a, grad)
+    with control_dependencies([grad]):
+        a, b = conj(op.inputs[0]), conj(op.inputs[1])
+        return grad * -2.0 * b * a, tanh_grad(a, grad)
 
 
 @register_op("Asinh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
@@ -557,7 +577,7 @@ def atanh(xp: Any, x: Any) -> Any:
 @atanh.gradient
 def _(op: Any, grad: Any) -> Any:
     with control_dependencies([grad]):
-        return grad * reciprocal(1 - square(conj(op.inputs[0])))
+        return grad * reciprocal(_one_less_square(op.inputs[0], grad))
 
 
 # -------------------------------------------------------------------------------- complex conjugate

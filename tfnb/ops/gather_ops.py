@@ -19,8 +19,8 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.scopes import colocate_with, name_scope
 from tfnb.ops.broadcasting import shape_text
-from tfnb.ops.concat_ops import concat
-from tfnb.ops.constant_ops import ones
+from tfnb.ops.concat_ops import concat, tile
+from tfnb.ops.constant_ops import ones, zeros
 from tfnb.ops.shape_ops import expand_dims, reshape, squeeze
 from tfnb.ops.shape_ops import rank as rank_of
 from tfnb.ops.shape_ops import shape as shape_of
@@ -251,6 +251,8 @@ def _gather_axis_gradient(params: Any, indices: Any, axis: Any, batch: int, grad
 
     with colocate_with(params):
         params_shape = shape_of(params)
+    # Nobody uses it, but TensorFlow's graphs have the node.
+    expand_dims(size_of(indices), 0)
     outer_shape, inner_shape = params_shape[:axis], params_shape[axis:][1:]
     values_shape = concat([outer_shape, [-1], inner_shape], 0)
     values_dims, axis_dims = size_of(values_shape), size_of(outer_shape)
@@ -263,24 +265,24 @@ def _gather_axis_gradient(params: Any, indices: Any, axis: Any, batch: int, grad
     moved_shape = gather(params_shape, order)
     found = _batch_gather_gradient(moved_shape, moved, indices, batch, params_shape[axis])
     back = concat([batches, before + 1, [batch], after], 0)
-    result = transpose(found, back)
-    result.set_shape(params.shape)
-    return result
+    return reshape(transpose(found, back), shape_of(params))
 
 
 def _batch_gather_gradient(
     params_shape: Any, values: Any, indices: Any, batch: int, size: Any
 ) -> Tensor:
     """Sums rows of ``values`` into their places; the axis comes right after the batch."""
-    from tfnb.ops import math_ops
+    from tfnb.ops import math_ops, reduction_ops
 
     count = expand_dims(size_of(indices), 0)
     flat_shape = outer_shape = None
     if batch:
         values_shape = shape_of(values)
         outer_shape = values_shape[:batch]
-        flat_shape = concat([[-1], values_shape[batch:][1:]], 0)
-        size = size * math_ops.reduce_prod(outer_shape)
+        inner_shape = values_shape[batch:][1:]
+        number = reduction_ops.prod_op(outer_shape, [0], keep_dims=False)
+        flat_shape = concat([[-1], inner_shape], 0)
+        size = size * number
         indices = _flat_batch_indices(params_shape, indices, batch)
         values = reshape(values, flat_shape)
     found: Tensor = math_ops.unsorted_segment_sum(values, reshape(indices, count), size)
@@ -296,24 +298,15 @@ def _flat_batch_indices(params_shape: Any, indices: Any, batch: int) -> Tensor:
     dtype = indices.dtype.base_dtype
     sizes = cast_ops.cast(params_shape, dtype)
     step: Any = ones((), dtype=dtype)
-    rank = rank_of(indices)
     found: Tensor = indices
     for axis in range(batch, 0, -1):
+        length = sizes[axis - 1]
         step = step * sizes[axis]
-        start = convert_to_tensor(0, dtype=dtype)
-        offsets = (
-            sequence_ops.range_(start, sizes[axis - 1], convert_to_tensor(1, dtype=dtype)) * step
-        )
-        tail = _ones_vector(rank - axis)
-        form = concat([np.ones(axis - 1, np.int32), shape_of(offsets), tail], 0)
-        found = found + reshape(offsets, form)
+        start, unit = zeros((), dtype=dtype), ones((), dtype=dtype)
+        offsets = sequence_ops.range_(start, length, unit) * step
+        head, tail = tile([1], [axis - 1]), tile([1], [rank_of(indices) - axis])
+        found = found + reshape(offsets, concat([head, [length], tail], 0))
     return found
-
-
-def _ones_vector(length: Any) -> Tensor:
-    from tfnb.ops.constant_ops import fill
-
-    return fill(expand_dims(length, 0), 1)
 
 
 def gather(
@@ -355,15 +348,49 @@ def gather(
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     """Gathers along the last dimension of ``indices``, the ones before being the batch."""
     with name_scope(name, "BatchGather", [params, indices]):
-        params = convert_to_tensor(params, name="params")
         indices = convert_to_tensor(indices, name="indices")
+        params = convert_to_tensor(params, name="params")
         if indices.shape.ndims is None:
             raise ValueError(
                 "batch_gather does not allow indices with unknown shape. Received indices with "
                 f"shape {indices.shape}"
             )
-        last = indices.shape.ndims - 1
-        return gather(params, indices, axis=last, batch_dims=last, name=name)
+        return _gather_in_batches(params, indices, indices.shape.ndims - 1)
+
+
+def _gather_in_batches(params: Any, indices: Any, batch_dims: int) -> Tensor:
+    """The gathering of flat rows, whose numbers are the indices plus the offset of their batch."""
+    from tfnb.ops import cast_ops, reduction_ops, sequence_ops
+    from tfnb.ops.concat_ops import stack
+
+    rank = params.shape.ndims
+    if rank is not None and batch_dims >= rank:
+        raise ValueError(
+            f"Argument `batch_dims` = {batch_dims} must be less than rank(`params`) = {rank}"
+        )
+    ndims = indices.shape.ndims
+    indices_shape, params_shape = shape_of(indices), shape_of(params)
+    found: Any = indices
+    dtype = indices.dtype.base_dtype
+    step: Any = ones((), dtype=dtype)
+    sizes = cast_ops.cast_op(params_shape, DstT=dtype)
+    for axis in range(batch_dims, 0, -1):
+        length = sizes[axis - 1]
+        step = step * sizes[axis]
+        start, unit = zeros((), dtype=dtype), ones((), dtype=dtype)
+        offsets = sequence_ops.range_op(start, length, unit) * step
+        form = stack([1] * (axis - 1) + [length] + [1] * (ndims - axis), axis=0)
+        found = found + reshape(offsets, form)
+    flat_indices = reshape(found, [-1])
+    inner_shape = params_shape[batch_dims + 1 :]
+    rows = reduction_ops.prod_op(params_shape[: batch_dims + 1], [0], keep_dims=False)
+    flat_params = reshape(params, concat([[rows], inner_shape], axis=0))
+    picked = gather(flat_params, flat_indices)
+    result = reshape(picked, concat([indices_shape, inner_shape], axis=0))
+    batch = indices.shape[:batch_dims].merge_with(params.shape[:batch_dims])
+    batch = batch.concatenate(indices.shape[batch_dims:])
+    result.set_shape(batch.concatenate(params.shape[batch_dims + 1 :]))
+    return result
 
 
 # ----------------------------------------------------------------------------------------- GatherNd

@@ -18,7 +18,7 @@ from tfnb.core.shape_inference import SCALAR_SHAPE, UNKNOWN_SHAPE, InferenceCont
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
-from tfnb.framework.scopes import name_scope
+from tfnb.framework.scopes import colocate_with, device, name_scope
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.ops import array_ops, complex_ops, data_flow_ops, sequence_ops
 from tfnb.ops.cast_ops import cast
@@ -34,6 +34,7 @@ from tfnb.ops.cwise_binary_ops import (
 from tfnb.ops.cwise_unary_ops import conj, exp_op, is_finite, log, sqrt_op, square
 from tfnb.ops.large_arrays import sum_over
 from tfnb.ops.renamed_arguments import renamed
+from tfnb.ops.unique_ops import list_diff
 
 EXPORTS = {
     "tf": [
@@ -194,9 +195,11 @@ def euclidean_norm(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) 
 
 @euclidean_norm.gradient
 def _(op: Any, grad: Any) -> Any:
-    kept = _kept_shape(op)
-    output = array_ops.reshape(op.outputs[0], kept)
-    return op.inputs[0] / (output / array_ops.reshape(grad, kept)), None
+    output = op.outputs[0]
+    if not op.get_attr("keep_dims"):
+        kept = reduced_shape(array_ops.shape(op.inputs[0]), op.inputs[1])
+        output, grad = array_ops.reshape(output, kept), array_ops.reshape(grad, kept)
+    return op.inputs[0] / (output / grad), None
 
 
 # ------------------------------------------------------------------------------------------ product
@@ -228,14 +231,17 @@ def _(op: Any, grad: Any) -> Any:
     x = op.inputs[0]
     input_shape = array_ops.shape(x)
     axes = array_ops.reshape(op.inputs[1], [-1])
-    kept = _kept_shape(op, input_shape)
-    grad = array_ops.broadcast_to(array_ops.reshape(grad, kept), input_shape)
-    rank = array_ops.rank(x)
-    reduced = cast((axes + cast(rank, axes.dtype)), dtypes.int32) % rank
-    others, _ = array_ops.setdiff1d(sequence_ops.range_(0, rank), reduced)
-    perm = array_ops.concat([reduced, others], 0)
-    reduced_size = reduce_prod(array_ops.gather(input_shape, reduced))
-    other_size = reduce_prod(array_ops.gather(input_shape, others))
+    if not op.get_attr("keep_dims"):
+        grad = array_ops.reshape(grad, reduced_shape(input_shape, op.inputs[1]))
+    grad = array_ops.broadcast_to(grad, input_shape)
+    # These few integers are sooner on the host.
+    with device("/cpu:0"):
+        rank = array_ops.rank(x)
+        reduced = (cast(axes, rank.dtype) + rank) % rank
+        others, _ = list_diff(sequence_ops.range_(0, rank), reduced, out_idx=dtypes.int32)
+        perm = array_ops.concat([reduced, others], 0)
+        reduced_size = reduce_prod(array_ops.gather(input_shape, reduced))
+        other_size = reduce_prod(array_ops.gather(input_shape, others))
     permuted = array_ops.transpose(x, perm)
     permuted_shape = array_ops.shape(permuted)
     matrix = array_ops.reshape(permuted, (reduced_size, other_size))
@@ -319,9 +325,12 @@ def _filled(xp: Any, x: Any, axes: tuple[int, ...], keep_dims: bool, value: Any)
 def _gradient_of_extremes(op: Any, grad: Any) -> Any:
     # Equal extremes share the gradient.
     x, axes = op.inputs
-    kept = _kept_shape(op, array_ops.shape(x))
-    y = array_ops.reshape(op.outputs[0], kept)
-    grad = array_ops.reshape(grad, kept)
+    y, shape = op.outputs[0], array_ops.shape(x)
+    if op.get_attr("keep_dims"):
+        kept = array_ops.shape(y)
+    else:
+        kept = reduced_shape(shape, axes)
+        y, grad = array_ops.reshape(y, kept), array_ops.reshape(grad, kept)
     chosen = cast(equal(y, x), grad.dtype)
     count = array_ops.reshape(reduce_sum(chosen, axes), kept)
     return chosen / count * grad, None
@@ -449,23 +458,6 @@ def _hits_nan(xp: Any, x: Any, found: Any, axis: int) -> bool:
 # -------------------------------------------------------------------------- shapes inside gradients
 
 
-def _kept_shape(op: Any, input_shape: Any = None) -> Any:
-    """The output's shape with reduced axes kept as 1: a list where it is known, else a tensor."""
-    dims = op.inputs[0].shape.dim_values
-    axes = constant_value(op.inputs[1])
-    if dims is not None and axes is not None:
-        rank = len(dims)
-        reduced = {int(axis) % rank for axis in np.asarray(axes).reshape(-1)} if rank else set()
-        kept = [1 if i in reduced else d for i, d in enumerate(dims)]
-        if kept.count(None) <= 1 and 0 not in kept:
-            return [-1 if d is None else d for d in kept]
-        if None not in kept:
-            return kept
-    if input_shape is None:
-        input_shape = array_ops.shape(op.inputs[0])
-    return reduced_shape(input_shape, op.inputs[1])
-
-
 def _spread(op: Any, grad: Any) -> Any:
     """The gradient of a reduction's output, repeated over the axes that were reduced."""
     x = op.inputs[0]
@@ -482,7 +474,9 @@ def _spread(op: Any, grad: Any) -> Any:
             return array_ops.tile(array_ops.reshape(grad, kept), times)
     target = array_ops.shape(x)
     if not op.get_attr("keep_dims"):
-        grad = array_ops.reshape(grad, reduced_shape(target, op.inputs[1]))
+        with colocate_with(target):
+            kept = reduced_shape(target, op.inputs[1])
+        grad = array_ops.reshape(grad, kept)
     return array_ops.broadcast_to(grad, target)
 
 
@@ -508,7 +502,7 @@ def reduced_shape(input_shape: Any, axes: Any) -> Any:
     if known_shape is not None and known_axes is not None:
         kept = np.array(known_shape, np.int32)
         kept[known_axes] = 1
-        return convert_to_tensor(kept)
+        return kept
     axes = cast(axes, dtypes.int32)
     rank = array_ops.size(input_shape)
     axes = (axes + rank) % rank

@@ -19,6 +19,7 @@ from tfnb.ops.constant_ops import zeros_like
 from tfnb.ops.gather_ops import gather_nd, nd_index, place_text
 from tfnb.ops.identity_ops import identity
 from tfnb.ops.scatter_kernels import scatter_rows
+from tfnb.ops.shape_ops import shape as shape_of
 
 if TYPE_CHECKING:
     from tfnb.framework.tensor import Tensor
@@ -299,12 +300,14 @@ def _(op: Any, grad: Any) -> Any:
 
 @tensor_scatter_nd_add.gradient
 def _(op: Any, grad: Any) -> Any:
-    return grad, None, gather_nd(grad, op.inputs[1])
+    updates_grad = gather_nd(grad, op.inputs[1])
+    return identity(grad), None, updates_grad
 
 
 @tensor_scatter_nd_sub.gradient
 def _(op: Any, grad: Any) -> Any:
-    return grad, None, -gather_nd(grad, op.inputs[1])
+    updates_grad = gather_nd(grad, op.inputs[1])
+    return identity(grad), None, -updates_grad
 
 
 def _tensor_scatter_extremum_gradient(op: Any, grad: Any) -> Any:
@@ -312,10 +315,11 @@ def _tensor_scatter_extremum_gradient(op: Any, grad: Any) -> Any:
 
     indices, x, y = op.inputs[1], op.inputs[0], op.inputs[2]
     output = op.outputs[0]
-    x_chosen = cast_ops.cast(math_ops.equal(x, output), x.dtype)
-    y_chosen = cast_ops.cast(math_ops.equal(y, gather_nd(output, indices)), x.dtype)
+    x_chosen = cast_ops.cast(math_ops.equal(x, output), grad.dtype)
+    y_chosen = cast_ops.cast(math_ops.equal(y, gather_nd(output, indices)), grad.dtype)
     # Where several are equal, each gets its share.
-    number = tensor_scatter_nd_add(x_chosen, indices, y_chosen)
+    size = shape_of(x, out_type=indices.dtype)
+    number = x_chosen + scatter_nd(indices, y_chosen, size)
     return (
         grad * x_chosen / number,
         None,

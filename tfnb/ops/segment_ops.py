@@ -185,24 +185,33 @@ def _(op: Any, grad: Any) -> Any:
         product=lambda x: segment_prod(x, segment_ids),
         spread=lambda x: array_ops.gather(x, segment_ids),
         spread_grad=lambda x: array_ops.gather(x, segment_ids),
+        divisor=lambda x: x,
     ), None
 
 
 def _gradient_of_product(
-    data: Any, output: Any, grad: Any, *, total: Any, product: Any, spread: Any, spread_grad: Any
+    data: Any,
+    output: Any,
+    grad: Any,
+    *,
+    total: Any,
+    product: Any,
+    spread: Any,
+    spread_grad: Any,
+    divisor: Any,
 ) -> Any:
     """The product of all the others: the product over an element.
 
     One zero and many zeros are cases apart.
     """
-    is_zero = equal(data, cast(0, data.dtype))
+    is_zero = equal(data, 0)
     zeros_found = total(cast(is_zero, dtypes.int32))
     # Two zeros in a segment leave nothing.
     grad = array_ops.where_v2(greater(zeros_found, 1), array_ops.zeros_like(grad), grad)
     without_zeros = array_ops.where_v2(is_zero, array_ops.ones_like(data), data)
-    others = array_ops.where_v2(
-        is_zero, spread(product(without_zeros)), spread(output) / without_zeros
-    )
+    of_all = product(without_zeros)
+    whole = spread(output)
+    others = array_ops.where_v2(is_zero, spread(of_all), whole / divisor(without_zeros))
     return spread_grad(grad) * others
 
 
@@ -335,9 +344,9 @@ def _gather_drop_negatives(
         is_positive = greater_equal(ids, 0)
         shape = array_ops.shape(is_positive)
         missing = array_ops.rank(gathered) - array_ops.rank(is_positive)
-        ones = array_ops.ones(array_ops.expand_dims(missing, 0), dtype=shape.dtype)
+        ones = array_ops.ones([missing], dtype=shape.dtype)
         is_positive = array_ops.reshape(is_positive, array_ops.concat([shape, ones], 0))
-        is_positive = logical_and(is_positive, array_ops.ones_like(gathered, dtype=dtypes.bool))
+        is_positive = is_positive & array_ops.ones_like(gathered, dtype=dtypes.bool)
     zeros = array_ops.zeros_like(gathered)
     return array_ops.where_v2(is_positive, gathered, zeros), clipped, is_positive
 
@@ -367,6 +376,7 @@ def _(op: Any, grad: Any) -> Any:
         product=lambda x: unsorted_segment_prod(x, segment_ids, num_segments),
         spread=lambda x: array_ops.gather(x, clipped),
         spread_grad=lambda x: _gather_drop_negatives(x, segment_ids, clipped)[0],
+        divisor=lambda _: data,
     )
     return found, None, None
 

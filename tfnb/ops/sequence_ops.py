@@ -340,7 +340,7 @@ def _(op: Any, grad: Any) -> Any:
     x, axis = op.inputs
     sums = op.outputs[0]
     exclusive, reverse = op.get_attr("exclusive"), op.get_attr("reverse")
-    lowest = convert_to_tensor(grad.dtype.min, dtype=grad.dtype)
+    lowest = grad.dtype.min
     log_positive = array_ops.where_v2(grad > 0, log(grad), lowest)
     log_negative = array_ops.where_v2(grad < 0, log(-grad), lowest)
 

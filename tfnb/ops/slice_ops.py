@@ -532,19 +532,17 @@ def tensor_strided_slice_update(
 def _(op: Any, grad: Any) -> Any:
     _, begin, end, strides, value = op.inputs
     masks = {name: op.get_attr(name) for name in _MASK_NAMES}
-    kept = tensor_strided_slice_update(
-        grad, begin, end, strides, constant_zeros_like(value), **masks
-    )
-    taken = strided_slice_op(grad, begin, end, strides, **masks)
     from tfnb.ops import math_ops
+    from tfnb.ops.shape_ops import broadcast_gradient_args
 
-    given = value.shape.dim_values
-    if given is None or given != taken.shape.dim_values:
-        from tfnb.ops.shape_ops import broadcast_gradient_args
-
-        size = shape_of(value)
-        _, axes = broadcast_gradient_args(shape_of(taken), size)
-        taken = reshape(math_ops.reduce_sum(taken, axes), size)
+    taken = strided_slice_op(grad, begin, end, strides, **masks)
+    kept = tensor_strided_slice_update(
+        grad, begin, end, strides, constant_zeros_like(taken), **masks
+    )
+    taken_shape = shape_of(taken, out_type=begin.dtype)
+    size = shape_of(value, out_type=begin.dtype)
+    _, axes = broadcast_gradient_args(taken_shape, size)
+    taken = reshape(math_ops.reduce_sum(taken, axes, keepdims=True), size)
     return kept, None, None, None, taken
 
 

@@ -20,12 +20,13 @@ from tfnb.core.shape_inference import (
     unchanged_shape,
 )
 from tfnb.framework.convert import convert_to_tensor
-from tfnb.framework.scopes import name_scope
+from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.ops import array_ops
 from tfnb.ops import special_functions as functions
-from tfnb.ops.broadcasting import incompatible_shapes, unbroadcast
+from tfnb.ops.broadcasting import incompatible_shapes, unbroadcast_by_axes
 from tfnb.ops.cwise_binary_ops import xlogy
-from tfnb.ops.cwise_unary_ops import exp_op, log, log1p, square
+from tfnb.ops.cwise_unary_ops import exp_op, log, square
+from tfnb.ops.math_ops import xlog1py
 from tfnb.ops.reduction_ops import reduce_sum
 
 if TYPE_CHECKING:
@@ -63,8 +64,9 @@ def erf(xp: Any, x: Any) -> Any:
 
 @erf.gradient
 def _(op: Any, grad: Any) -> Any:
-    x = op.inputs[0]
-    return convert_to_tensor(2 / math.sqrt(math.pi), dtype=grad.dtype) * (grad * exp_op(-square(x)))
+    factor = convert_to_tensor(2 / math.sqrt(math.pi), dtype=grad.dtype)
+    with control_dependencies([grad]):
+        return grad * factor * exp_op(-square(op.inputs[0]))
 
 
 @register_op("Erfc", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
@@ -75,9 +77,9 @@ def erfc(xp: Any, x: Any) -> Any:
 
 @erfc.gradient
 def _(op: Any, grad: Any) -> Any:
-    x = op.inputs[0]
     factor = convert_to_tensor(-2 / math.sqrt(math.pi), dtype=grad.dtype)
-    return factor * (grad * exp_op(-square(x)))
+    with control_dependencies([grad]):
+        return grad * factor * exp_op(-square(op.inputs[0]))
 
 
 @register_op("Erfinv", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
@@ -90,7 +92,8 @@ def erfinv_op(xp: Any, x: Any) -> Any:
 @erfinv_op.gradient
 def _(op: Any, grad: Any) -> Any:
     factor = convert_to_tensor(math.sqrt(math.pi) / 2, dtype=grad.dtype)
-    return factor * (grad * exp_op(square(op.outputs[0])))
+    with control_dependencies([grad]):
+        return grad * factor * exp_op(square(op.outputs[0]))
 
 
 @register_op("Ndtri", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
@@ -102,7 +105,8 @@ def ndtri_op(xp: Any, x: Any) -> Any:
 @ndtri_op.gradient
 def _(op: Any, grad: Any) -> Any:
     factor = convert_to_tensor(math.sqrt(2 * math.pi), dtype=grad.dtype)
-    return factor * (grad * exp_op(square(op.outputs[0]) / 2.0))
+    with control_dependencies([grad]):
+        return grad * factor * exp_op(square(op.outputs[0]) / 2.0)
 
 
 # ---------------------------------------------------------------------------------- gamma functions
@@ -116,7 +120,8 @@ def lgamma(xp: Any, x: Any) -> Any:
 
 @lgamma.gradient
 def _(op: Any, grad: Any) -> Any:
-    return grad * digamma(op.inputs[0])
+    with control_dependencies([grad]):
+        return grad * digamma(op.inputs[0])
 
 
 @register_op("Digamma", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
@@ -128,7 +133,8 @@ def digamma(xp: Any, x: Any) -> Any:
 @digamma.gradient
 def _(op: Any, grad: Any) -> Any:
     x = op.inputs[0]
-    return grad * polygamma(convert_to_tensor(1, dtype=x.dtype), x)
+    with control_dependencies([grad]):
+        return grad * polygamma(convert_to_tensor(1, dtype=x.dtype), x)
 
 
 def _binary(function: Any, xp: Any, x: Any, y: Any) -> Any:
@@ -144,19 +150,20 @@ def igamma(xp: Any, a: Any, x: Any) -> Any:
     return _binary(functions.igamma, xp, a, x)
 
 
-def _igamma_gradients(op: Any, grad: Any, sign: float) -> tuple[Any, Any]:
+def igamma_gradients(op: Any, grad: Any) -> Any:
+    """The gradients by both inputs of the lower function."""
     a, x = op.inputs
-    by_a = igamma_grad_a(a, x)
-    # The density of the gamma distribution; its logarithm does not overflow.
-    by_x = exp_op(-x + (a - 1) * log(x) - lgamma(a))
-    if sign < 0:
-        by_a, by_x = -by_a, -by_x
-    return unbroadcast(a, x, by_a * grad, by_x * grad)
+
+    def gradients() -> tuple[Any, Any]:
+        by_a = igamma_grad_a(a, x)
+        # The density of the gamma distribution; its logarithm does not overflow.
+        by_x = exp_op(-x + (a - 1) * log(x) - lgamma(a))
+        return by_a * grad, by_x * grad
+
+    return unbroadcast_by_axes(a, x, gradients, grad)
 
 
-@igamma.gradient
-def _(op: Any, grad: Any) -> Any:
-    return _igamma_gradients(op, grad, 1.0)
+igamma.gradient(igamma_gradients)
 
 
 @register_op("Igammac", "a: T, x: T -> z: T", _FLOAT, shape=broadcast_shape)
@@ -167,7 +174,8 @@ def igammac(xp: Any, a: Any, x: Any) -> Any:
 
 @igammac.gradient
 def _(op: Any, grad: Any) -> Any:
-    return _igamma_gradients(op, grad, -1.0)
+    by_a, by_x = igamma_gradients(op, grad)
+    return -by_a, -by_x
 
 
 @register_op(
@@ -203,7 +211,7 @@ def zeta(xp: Any, x: Any, q: Any) -> Any:
 @zeta.gradient
 def _(op: Any, grad: Any) -> Any:
     x, q = op.inputs
-    return None, unbroadcast(x, q, None, -x * zeta(x + 1, q) * grad)[1]
+    return unbroadcast_by_axes(x, q, lambda: (None, -x * zeta(x + 1, q) * grad), grad)
 
 
 @register_op("Polygamma", "a: T, x: T -> z: T", "T: {float, double}", shape=broadcast_shape)
@@ -215,7 +223,7 @@ def polygamma(xp: Any, a: Any, x: Any) -> Any:
 @polygamma.gradient
 def _(op: Any, grad: Any) -> Any:
     n, x = op.inputs
-    return None, unbroadcast(n, x, None, polygamma(n + 1, x) * grad)[1]
+    return unbroadcast_by_axes(n, x, lambda: (None, polygamma(n + 1, x) * grad), grad)
 
 
 # ------------------------------------------------------------------------------------ beta function
@@ -252,14 +260,12 @@ def betainc(xp: Any, a: Any, b: Any, x: Any) -> Any:
 @betainc.gradient
 def _(op: Any, grad: Any) -> Any:
     a, b, x = op.inputs
+    shape = array_ops.shape(a), array_ops.shape(x)
+    axes = array_ops.broadcast_gradient_args(*shape)[1]
     log_beta = lgamma(a) + lgamma(b) - lgamma(a + b)
-    # xlogy and log1p keep the ends of the interval finite.
-    by_x = exp_op((b - 1) * log1p(-x) + xlogy(a - 1, x) - log_beta)
-    shape = array_ops.shape(x)
-    by_x = by_x * grad
-    if x.shape.ndims == 0 and by_x.shape.ndims != 0:
-        by_x = reduce_sum(by_x)
-    return None, None, array_ops.reshape(by_x, shape)
+    # xlogy and xlog1py keep the ends of the interval finite.
+    by_x = exp_op(xlog1py(b - 1, -x) + xlogy(a - 1, x) - log_beta)
+    return None, None, array_ops.reshape(reduce_sum(by_x * grad, axes), shape[1])
 
 
 # ----------------------------------------------------------------------- functions of Python's side
@@ -281,7 +287,7 @@ def erfcinv(x: Any, name: str | None = None) -> Any:
     """The number whose complementary error function is x."""
     with name_scope(name, "erfcinv", [x]):
         x = convert_to_tensor(x, name="start")
-        return -ndtri_op(0.5 * x) * math.sqrt(0.5)
+        return -ndtri(0.5 * x) * math.sqrt(0.5)
 
 
 def lbeta(x: Any, name: str | None = None) -> Any:

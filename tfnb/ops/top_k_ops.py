@@ -122,16 +122,13 @@ def _(op: Any, grad: Any, _: Any) -> Any:
 def _scatter_back(op: Any, grad: Any) -> Any:
     """The gradient put where the elements came from."""
     x, indices = op.inputs[0], op.outputs[1]
-    shape = array_ops.shape(x)
-    columns = array_ops.gather(cast(shape, dtypes.int64), array_ops.size(shape) - 1)
-    index_shape = array_ops.shape(indices)
+    shape, index_shape = array_ops.shape(x), array_ops.shape(indices)
     width = array_ops.gather(cast(index_shape, dtypes.int64), array_ops.size(index_shape) - 1)
     rows = array_ops.reshape(indices, array_ops.stack([-1, width]))
-    count = cast(array_ops.shape(rows)[0], dtypes.int64)
-    offsets = range_(0, count * columns, columns)
-    flat = array_ops.reshape(
-        cast(rows, dtypes.int32) + array_ops.expand_dims(cast(offsets, dtypes.int32), -1), [-1]
-    )
+    columns = array_ops.gather(cast(shape, dtypes.int64), array_ops.size(shape) - 1)
+    count = array_ops.shape(rows)[0]
+    offsets = array_ops.expand_dims(range_(0, cast(count, dtypes.int64) * columns, columns), -1)
+    flat = array_ops.reshape(cast(rows, dtypes.int32) + cast(offsets, dtypes.int32), [-1])
     scattered = array_ops.scatter_nd(
         array_ops.expand_dims(flat, -1), array_ops.reshape(grad, [-1]), [reduce_prod(shape)]
     )
