@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
+import threading
 from functools import cache
 
 import pytest
@@ -17,6 +19,14 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 def _is_installed(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
+
+
+# A shell has its background jobs ignore interrupts, which some tests send to themselves.
+if (
+    threading.current_thread() is threading.main_thread()
+    and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 if _is_installed("hypothesis"):

@@ -188,6 +188,8 @@ class ExecutorState:
             if record_outputs is not None and not is_dead:
                 record_outputs(partition, item, outputs)
             if node_done is not None:
+                if item.is_transfer and not is_dead:
+                    self._tell_of_transfer(hooks.tensor_sent, item, args[0])
                 node_done(
                     step_id,
                     partition,
@@ -222,6 +224,8 @@ class ExecutorState:
         if record_outputs is not None and not is_dead:
             record_outputs(self.partition, item, outputs)
         if hooks.node_done is not None:
+            if item.is_transfer and item.num_outputs and not is_dead:
+                self._tell_of_transfer(hooks.tensor_received, item, outputs[0])
             hooks.node_done(
                 self.run_state.step_id,
                 self.partition,
@@ -239,6 +243,14 @@ class ExecutorState:
         return self.run_state.record_outputs or (
             None if self.immutable.is_checked else check_outputs
         )
+
+    def _tell_of_transfer(
+        self, hook: Callable[..., None] | None, item: NodeItem, value: Any
+    ) -> None:
+        """Tells whoever watches how much a Send or Recv moved; a handle counts as nothing."""
+        if hook is not None:
+            num_bytes = getattr(value, "nbytes", 0)
+            hook(self.run_state.step_id, self.partition, item.id, num_bytes, perf_counter_ns())
 
     # -- phases that are rare
     # ------------------------------------------------------------------------

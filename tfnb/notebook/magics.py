@@ -37,12 +37,13 @@ _HELP = """\
 %tfnb partitions [fetch]   the graph of each device, and what is sent between them
 %tfnb devices              the default session and its devices
 %%tfnb watch               runs the cell and shows its steps while they run
+%%tfnb record              runs the cell and keeps its last step, to be looked at over time
 
 %tfnb graph -h             the options of a subcommand; Tab completes them, and names of nodes
-The same from Python: tfnb.notebook.graph, placement, partitions, watch."""
+The same from Python: tfnb.notebook.graph, placement, partitions, watch, record."""
 
 LINE_COMMANDS = ("graph", "placement", "partitions", "devices", "help")
-CELL_COMMANDS = ("watch",)
+CELL_COMMANDS = ("watch", "record")
 
 
 @magics_class
@@ -77,21 +78,22 @@ class TfnbMagics(Magics):
         __tracebackhide__ = True
         command, _, rest = line.strip().partition(" ")
         if cell is not None:
-            if command != "watch":
+            if command not in CELL_COMMANDS:
                 raise UsageError(
-                    f"%%tfnb {command}: the cell magic has one subcommand, %%tfnb watch"
+                    f"%%tfnb has no '{command}'; before a cell there are {', '.join(CELL_COMMANDS)}"
                 )
             with contextlib.suppress(HelpShown):
-                self.watch(rest.strip(), cell)
+                getattr(self, command)(rest.strip(), cell)
             return
         if command in ("", "help", "-h", "--help"):
             print(_HELP)
             return
-        if command == "watch":
-            raise UsageError("watch needs a cell: write %%tfnb watch on its first line")
+        if command in CELL_COMMANDS:
+            raise UsageError(f"{command} needs a cell: write %%tfnb {command} on its first line")
         if command not in LINE_COMMANDS:
             raise UsageError(
-                f"%tfnb has no '{command}'; there are {', '.join(LINE_COMMANDS)}, and %%tfnb watch"
+                f"%tfnb has no '{command}'; there are {', '.join(LINE_COMMANDS)}, "
+                f"and before a cell %%tfnb {' and %%tfnb '.join(CELL_COMMANDS)}"
             )
         try:
             getattr(self, command)(rest.strip())
@@ -165,6 +167,21 @@ class TfnbMagics(Magics):
             keeps_summary=not options.no_summary,
         )
         with watched:
+            run_cell_body(self._shell, cell, self._cells.current)
+
+    @subcommand(
+        "tfnb record",
+        option("--height", type=int, help="height of the graph in pixels"),
+        option("--step", type=int, default=-1, help="which of the kept steps; -1 is the last"),
+    )
+    def record(self, line: str, cell: str) -> None:
+        """Run the cell, keep its last steps, and show one of them with a slider for time."""
+        __tracebackhide__ = True
+        options = parse(self.record, line)
+        recording = views.Recording(
+            height=options.height or self.height, step=options.step, shows=True
+        )
+        with recording:
             run_cell_body(self._shell, cell, self._cells.current)
 
     def _show_signature(self, view: Callable[..., Any], options: Any) -> None:

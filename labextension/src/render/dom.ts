@@ -57,8 +57,21 @@ export const ICONS = {
   expand: "M7 9l5-5 5 5M7 15l5 5 5-5",
   collapse: "M7 4l5 5 5-5M7 20l5-5 5 5",
   close: "M6 6l12 12M18 6L6 18",
+  play: "M7 5l11 7-11 7z",
+  pause: "M8 5v14M16 5v14",
+  first: "M6 5v14M18 6l-8 6 8 6z",
+  last: "M18 5v14M6 6l8 6-8 6z",
+  back: "M15 6l-6 6 6 6",
+  forward: "M9 6l6 6-6 6",
+  save: "M12 4v11M7 10l5 5 5-5M5 20h14",
+  stop: "M6 6h12v12H6z",
   help: "M9.5 9a2.5 2.5 0 1 1 3.6 2.2c-.8.4-1.1.9-1.1 1.8M12 17v.2",
 } as const;
+
+/** Sets a text where it is another one, so that nothing is laid out anew for nothing. */
+export function setText(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
 
 /** Things to undo when a view goes away. */
 export class Disposables {

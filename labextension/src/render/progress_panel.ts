@@ -1,6 +1,6 @@
 /** Progress of the running step as figures and bars: one row per partition, one per loop frame. */
 
-import { html } from "./dom.ts";
+import { html, setText } from "./dom.ts";
 import { shortDevice } from "./palette.ts";
 
 export interface PartitionProgress {
@@ -168,10 +168,6 @@ function fillFrame(row: HTMLElement, frame: FrameProgress): void {
 function match(list: HTMLElement, count: number, make: () => HTMLElement): void {
   while (list.children.length > count) list.lastElementChild!.remove();
   while (list.children.length < count) list.append(make());
-}
-
-function setText(element: Element, text: string): void {
-  if (element.textContent !== text) element.textContent = text;
 }
 
 /** Nanoseconds as a person reads them: `850 µs`, `12.4 ms`, `3.20 s`, `2:05 min`. */

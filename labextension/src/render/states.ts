@@ -10,10 +10,10 @@ import type { ItemPainter } from "./item_painter.ts";
 import type { ItemId, Scene } from "./scene.ts";
 
 export const STATE_NAMES = ["idle", "waiting", "running", "done", "dead", "failed"] as const;
+export const STATE = { idle: 0, waiting: 1, running: 2, done: 3, dead: 4, failed: 5 } as const;
 const STATE_BITS = 0b111;
 const RAN_BIT = 0b1000;
 const COUNT_SHIFT = 4;
-const [, , RUNNING, DONE, DEAD, FAILED] = [0, 1, 2, 3, 4, 5] as const;
 /** Beyond this many visible boxes states are painted at every other message only. */
 const MANY_BOXES = 1500;
 
@@ -78,12 +78,12 @@ export class StatePainter {
       if (byte & RAN_BIT) ran++;
     }
     const taking = end - first - tally[0]!;
-    const finished = tally[DONE]! + tally[DEAD]!;
+    const finished = tally[STATE.done]! + tally[STATE.dead]!;
     let state = "waiting";
     if (taking === 0) state = "idle";
-    else if (tally[FAILED]! > 0) state = "failed";
-    else if (tally[RUNNING]! > 0) state = "running";
-    else if (finished === taking) state = tally[DONE] === 0 ? "dead" : "done";
+    else if (tally[STATE.failed]! > 0) state = "failed";
+    else if (tally[STATE.running]! > 0) state = "running";
+    else if (finished === taking) state = tally[STATE.done] === 0 ? "dead" : "done";
     const share = taking === 0 ? 0 : finished / taking;
     const look = `${state}${Math.round(share * 100)}${ran > 0}`;
     if (this.shown.get(item) === look) return;

@@ -7,10 +7,12 @@ import { LayoutClient } from "../render/layout_client.ts";
 import type { ColourBy } from "../render/palette.ts";
 import { PlacementTable } from "../render/placement_table.ts";
 import { type Counters, ProgressPanel } from "../render/progress_panel.ts";
+import { decodeRunRecord } from "../render/run_record.ts";
+import { RunView } from "../render/run_view.ts";
 import { decodeScene } from "../render/scene.ts";
 
 interface Options {
-  view: "graph" | "placement" | "partitions" | "progress";
+  view: "graph" | "placement" | "partitions" | "progress" | "run";
   colourBy: ColourBy;
   height: number;
 }
@@ -18,6 +20,7 @@ interface Options {
 interface Traits {
   _scene: DataView;
   _states: DataView;
+  _record: DataView;
   _counters: Counters | Record<string, never>;
   _options: Options;
   selected: string;
@@ -46,6 +49,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     colourBy: options.colourBy,
     height: options.height,
     onSelect: (name) => {
+      run?.selected(name);
       if (name === model.get("selected")) return;
       model.set("selected", name);
       model.save_changes();
@@ -53,9 +57,10 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   });
   const table = options.view === "placement" ? new PlacementTable((n) => void graph.goTo(n)) : null;
   const panel = options.view === "progress" ? new ProgressPanel() : null;
+  const run = options.view === "run" ? new RunView(graph) : null;
   const message = html("div", "tfnb-message");
   if (panel) root.append(panel.element);
-  root.append(message, graph.element);
+  root.append(message, run?.element ?? graph.element);
   if (table) root.append(table.element);
   el.append(root);
 
@@ -64,7 +69,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const showScene = async () => {
     const bytes = bytesOf(model.get("_scene"));
     const mine = ++asked;
-    graph.element.hidden = bytes.length === 0;
+    (run?.element ?? graph.element).hidden = bytes.length === 0;
     message.hidden = bytes.length > 0;
     message.textContent = panel
       ? "The graph appears with the first step."
@@ -75,6 +80,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
       if (mine !== asked) return;
       await graph.setScene(scene);
       table?.setScene(scene);
+      run?.setRecord(await decodeRunRecord(bytesOf(model.get("_record"))), scene);
       shown = mine;
       showStates();
       root.dataset["ready"] = "true";
@@ -110,6 +116,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   listen("change:_counters", showCounters);
   listen("change:selected", showSelected);
   undo.add(() => {
+    run?.dispose();
     graph.dispose();
     layouts.dispose();
     root.remove();

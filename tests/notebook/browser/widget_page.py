@@ -18,7 +18,7 @@ _DARK = (
     "--jp-ui-font-color1:#ffffffde;--jp-ui-font-color2:#ffffff8a;--jp-brand-color1:#2196f3;"
 )
 
-_MOUNT = """async ([source, scene, options, states, counters]) => {
+_MOUNT = """async ([source, scene, options, states, counters, record]) => {
   const bytes = (text) => {
     const decoded = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
     return new DataView(decoded.buffer);
@@ -27,6 +27,7 @@ _MOUNT = """async ([source, scene, options, states, counters]) => {
   const widget = (await import(url)).default;
   const traits = {
     _scene: bytes(scene), _states: bytes(states), _counters: counters, _options: options,
+    _record: bytes(record),
     selected: "",
   };
   const handlers = {};
@@ -76,6 +77,7 @@ class WidgetPage:
         colour_by: str = "kind",
         states: bytes = b"",
         counters: dict[str, Any] | None = None,
+        record: bytes = b"",
         is_dark: bool = False,
         policy: str = "",
     ) -> float:
@@ -98,6 +100,7 @@ class WidgetPage:
                 options,
                 base64.b64encode(states).decode(),
                 counters or {},
+                base64.b64encode(record).decode(),
             ],
         )
         return took

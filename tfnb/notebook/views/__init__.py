@@ -1,4 +1,4 @@
-"""One file per view: the graph, placement, partitions, progress."""
+"""One file per view: the graph, placement, partitions, progress, a recorded run."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from tfnb.notebook.views.partitions import partitions
 from tfnb.notebook.views.placement import placement
 from tfnb.notebook.views.progress import HEIGHT as WATCH_HEIGHT
 from tfnb.notebook.views.progress import Watch, watch
+from tfnb.notebook.views.record import Recording, record
 
 __all__ = [
     "COLOURS",
     "HEIGHT",
     "WATCH_HEIGHT",
+    "Recording",
     "Watch",
     "graph",
     "partitions",
     "placement",
+    "record",
     "watch",
 ]

@@ -12,6 +12,7 @@ import traitlets
 from tfnb.notebook.scene_text import scene_text
 
 if TYPE_CHECKING:
+    from tfnb.notebook.run_record import RunRecord
     from tfnb.notebook.scene import Scene
 
 STATIC = Path(__file__).parent.parent / "static"
@@ -33,6 +34,7 @@ class SceneWidget(anywidget.AnyWidget):
 
     _scene = traitlets.Bytes(b"").tag(sync=True)
     _states = traitlets.Bytes(b"").tag(sync=True)
+    _record = traitlets.Bytes(b"").tag(sync=True)
     _counters = traitlets.Dict().tag(sync=True)
     _options = traitlets.Dict().tag(sync=True)
     selected = traitlets.Unicode("", help="The name of the selected node, or empty.").tag(sync=True)
@@ -45,10 +47,12 @@ class SceneWidget(anywidget.AnyWidget):
         colour_by: str = "kind",
         height: int = 420,
         selected: str = "",
+        record: RunRecord | None = None,
     ) -> None:
         self.scene = scene
         super().__init__(
             _scene=b"" if scene is None else scene.encode(),
+            _record=b"" if record is None else record.encode(),
             _options={"view": view, "colourBy": colour_by, "height": height},
             selected=selected,
         )

@@ -1,0 +1,123 @@
+/** One recorded step in three views, with one cursor in time and one selection: graph, frames, timeline. */
+
+import { html } from "./dom.ts";
+import { FramesView } from "./frames_view.ts";
+import type { GraphView } from "./graph_view.ts";
+import { PlayerBar } from "./player_bar.ts";
+import { Replay, type RunRecord } from "./run_record.ts";
+import type { Scene } from "./scene.ts";
+import { TimelineView } from "./timeline_view.ts";
+
+const TABS = ["graph", "frames", "timeline"] as const;
+type Tab = (typeof TABS)[number];
+const TAB_NAMES: Record<Tab, string> = { graph: "Graph", frames: "Frames", timeline: "Timeline" };
+
+export class RunView {
+  readonly element = html("div", "tfnb-run");
+  private readonly tabs: Record<Tab, HTMLButtonElement>;
+  private readonly panels: Record<Tab, HTMLElement>;
+  private readonly note = html("span", "tfnb-run-note");
+  private readonly frames: FramesView;
+  private readonly timeline: TimelineView;
+  private readonly player: PlayerBar;
+  private readonly prefix = `tfnb-${Math.random().toString(36).slice(2, 10)}`;
+  private replay: Replay | null = null;
+  private scene: Scene | null = null;
+  private tab: Tab = "graph";
+
+  constructor(private readonly graph: GraphView) {
+    const pick = (node: number) => void graph.goTo(node);
+    this.frames = new FramesView(pick);
+    this.timeline = new TimelineView(pick, (events) => this.player.move(events));
+    this.player = new PlayerBar((events) => this.show(events));
+    this.panels = {
+      graph: graph.element,
+      frames: this.frames.element,
+      timeline: this.timeline.element,
+    };
+    const bar = html("div", "tfnb-tabs");
+    const list = html("div", "tfnb-tab-list");
+    list.setAttribute("role", "tablist");
+    list.setAttribute("aria-label", "Views of the recorded step");
+    this.tabs = Object.fromEntries(
+      TABS.map((tab) => {
+        const button = html("button", "tfnb-tab", TAB_NAMES[tab]);
+        button.type = "button";
+        button.id = `${this.prefix}-tab-${tab}`;
+        button.setAttribute("role", "tab");
+        button.setAttribute("aria-controls", `${this.prefix}-panel-${tab}`);
+        button.addEventListener("click", () => this.open(tab));
+        const panel = this.panels[tab];
+        panel.id = `${this.prefix}-panel-${tab}`;
+        panel.setAttribute("role", "tabpanel");
+        panel.setAttribute("aria-labelledby", button.id);
+        list.append(button);
+        return [tab, button];
+      }),
+    ) as Record<Tab, HTMLButtonElement>;
+    list.addEventListener("keydown", (event) => this.tabKey(event));
+    bar.append(list, this.note);
+    this.element.append(bar, this.player.element, ...TABS.map((tab) => this.panels[tab]));
+    this.open("graph");
+  }
+
+  dispose(): void {
+    this.player.dispose();
+    this.timeline.dispose();
+  }
+
+  setRecord(record: RunRecord, scene: Scene): void {
+    this.scene = scene;
+    this.replay = new Replay(record, scene.count);
+    this.frames.setRecord(record, scene);
+    this.timeline.setRecord(record, scene);
+    const { header } = record;
+    const what = [...header.fetches, ...header.targets].slice(0, 4).join(", ");
+    const notes = [what && `run: ${what}`];
+    if (header.error) notes.push(`failed: ${header.error.split("\n", 1)[0]}`);
+    if (header.dropped > 0)
+      notes.push(`${header.dropped.toLocaleString("en")} later events not kept`);
+    this.note.textContent = notes.filter(Boolean).join(" · ");
+    this.note.title = header.error || this.note.textContent;
+    this.player.setRecord(record, scene);
+  }
+
+  /** A node was selected in the graph. */
+  selected(name: string): void {
+    const { scene } = this;
+    if (!scene) return;
+    let found = -1;
+    if (name)
+      for (let i = 0; i < scene.count && found < 0; i++) if (scene.name(i) === name) found = i;
+    this.frames.select(found);
+    this.timeline.select(found);
+  }
+
+  open(tab: Tab): void {
+    this.tab = tab;
+    for (const one of TABS) {
+      const isOpen = one === tab;
+      this.tabs[one].setAttribute("aria-selected", String(isOpen));
+      this.tabs[one].tabIndex = isOpen ? 0 : -1;
+      this.panels[one].hidden = !isOpen;
+    }
+    if (this.replay) this.show(this.player.events);
+  }
+
+  private show(events: number): void {
+    const { replay } = this;
+    if (!replay) return;
+    this.graph.setStates(replay.after(events), true);
+    if (this.tab === "frames") this.frames.show(events);
+    if (this.tab === "timeline") this.timeline.show(events);
+  }
+
+  private tabKey(event: KeyboardEvent): void {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    event.stopPropagation();
+    if (step === 0) return;
+    const next = TABS[(TABS.indexOf(this.tab) + step + TABS.length) % TABS.length]!;
+    this.open(next);
+    this.tabs[next].focus();
+  }
+}

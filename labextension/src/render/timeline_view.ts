@@ -1,0 +1,425 @@
+/**
+ * The timeline: a lane for each device, and below it one for each iteration of a loop that was in flight beside
+ * others.  Drawn on a canvas; the list beside it has the same for those who cannot see or point.
+ */
+
+import { html, ICONS, iconButton, setText } from "./dom.ts";
+import { KINDS, shortDevice } from "./palette.ts";
+import { duration } from "./progress_panel.ts";
+import type { Execution, RunRecord } from "./run_record.ts";
+import type { Scene } from "./scene.ts";
+
+const LANE = 18;
+const HEAD = 22;
+const LABELS = 170;
+const MOST_SLOTS = 12;
+const MOST_SLOWEST = 12;
+const ZOOM = 1.6;
+
+interface Lane {
+  label: string;
+  isFirst: boolean;
+  executions: Execution[];
+}
+
+export class TimelineView {
+  readonly element = html("div", "tfnb-timeline");
+  private readonly canvas = html("canvas", "tfnb-timeline-canvas");
+  private readonly status = html("div", "tfnb-timeline-status");
+  private readonly slowest = html("ol", "tfnb-slowest");
+  private record: RunRecord | null = null;
+  private scene: Scene | null = null;
+  private lanes: Lane[] = [];
+  private from = 0;
+  private to = 1;
+  private events = 0;
+  private selected = -1;
+  private drag: { x: number; from: number; to: number; hasMoved: boolean } | null = null;
+  private isDue = false;
+  private readonly resizes = new ResizeObserver(() => this.redraw());
+
+  constructor(
+    private readonly onPick: (node: number) => void,
+    private readonly onMove: (events: number) => void,
+  ) {
+    const bar = html("div", "tfnb-timeline-bar");
+    bar.append(
+      this.status,
+      html("span", "tfnb-gap"),
+      iconButton("Zoom out (−)", ICONS.zoomOut, () => this.zoom(1 / ZOOM)),
+      iconButton("Zoom in (+)", ICONS.zoomIn, () => this.zoom(ZOOM)),
+      iconButton("The whole step (0)", ICONS.fit, () => this.showAll()),
+    );
+    const { canvas } = this;
+    canvas.tabIndex = 0;
+    canvas.setAttribute("role", "img");
+    canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    canvas.addEventListener("pointerdown", (event) => this.press(event));
+    canvas.addEventListener("pointermove", (event) => this.pointer(event));
+    canvas.addEventListener("pointerup", (event) => this.release(event));
+    canvas.addEventListener("keydown", (event) => this.key(event));
+    const side = html("div", "tfnb-slowest-box");
+    side.append(html("div", "tfnb-slowest-title", "Most time in"), this.slowest);
+    const rows = html("div", "tfnb-timeline-rows");
+    const scroll = html("div", "tfnb-timeline-scroll");
+    scroll.append(canvas);
+    rows.append(scroll, side);
+    this.element.append(bar, rows);
+    this.element.addEventListener("keydown", (event) => event.stopPropagation());
+    this.resizes.observe(scroll);
+  }
+
+  dispose(): void {
+    this.resizes.disconnect();
+  }
+
+  setRecord(record: RunRecord, scene: Scene): void {
+    this.record = record;
+    this.scene = scene;
+    this.lanes = lanesOf(record, scene);
+    this.canvas.setAttribute(
+      "aria-label",
+      `Timeline of ${duration(record.durationNs)}: ${this.lanes.length} lanes, ${record.executions.length} executions`,
+    );
+    this.fillSlowest();
+    this.showAll();
+  }
+
+  show(events: number): void {
+    this.events = events;
+    this.redraw();
+  }
+
+  select(node: number): void {
+    this.selected = node;
+    this.redraw();
+  }
+
+  private fillSlowest(): void {
+    const { record, scene } = this;
+    if (!record || !scene) return;
+    const total = new Map<number, [number, number]>();
+    for (const one of record.executions) {
+      if (one.isDead || one.isAsync) continue;
+      const [begin, end] = record.span(one);
+      const [ns, often] = total.get(one.node) ?? [0, 0];
+      total.set(one.node, [ns + end - begin, often + 1]);
+    }
+    const ordered = [...total].sort((a, b) => b[1][0] - a[1][0]).slice(0, MOST_SLOWEST);
+    this.slowest.replaceChildren(
+      ...ordered.map(([node, [ns, often]]) => {
+        const row = html("li");
+        const button = html("button", "tfnb-link", scene.name(node));
+        button.type = "button";
+        button.title = `${scene.name(node)} (${scene.op(node)})`;
+        button.addEventListener("click", () => this.onPick(node));
+        const times = often > 1 ? ` in ${often.toLocaleString("en")} runs` : "";
+        row.append(button, html("span", "tfnb-slowest-time", `${duration(ns)}${times}`));
+        return row;
+      }),
+    );
+  }
+
+  // -- moving --------------------------------------------------------------------------------------
+
+  private showAll(): void {
+    this.from = 0;
+    this.to = this.record?.durationNs ?? 1;
+    this.redraw();
+  }
+
+  private zoom(factor: number, around = (this.from + this.to) / 2): void {
+    const whole = this.record?.durationNs ?? 1;
+    const width = Math.min(whole, Math.max((this.to - this.from) / factor, whole / 1e5, 50));
+    const share = (around - this.from) / (this.to - this.from);
+    this.from = Math.max(0, Math.min(whole - width, around - share * width));
+    this.to = this.from + width;
+    this.redraw();
+  }
+
+  private pan(ns: number): void {
+    const whole = this.record?.durationNs ?? 1;
+    const width = this.to - this.from;
+    this.from = Math.max(0, Math.min(whole - width, this.from + ns));
+    this.to = this.from + width;
+    this.redraw();
+  }
+
+  private wheel(event: WheelEvent): void {
+    if (!event.ctrlKey && !event.metaKey) return; // a plain wheel is the notebook's
+    event.preventDefault();
+    this.zoom(event.deltaY < 0 ? ZOOM : 1 / ZOOM, this.timeAt(event.offsetX));
+  }
+
+  private press(event: PointerEvent): void {
+    this.canvas.setPointerCapture(event.pointerId);
+    this.drag = { x: event.offsetX, from: this.from, to: this.to, hasMoved: false };
+  }
+
+  private pointer(event: PointerEvent): void {
+    const { drag } = this;
+    if (drag) {
+      const dx = event.offsetX - drag.x;
+      if (Math.abs(dx) > 3) drag.hasMoved = true;
+      if (drag.hasMoved) {
+        const ns = (dx * (drag.to - drag.from)) / this.plotWidth();
+        this.from = drag.from;
+        this.to = drag.to;
+        this.pan(-ns);
+      }
+      return;
+    }
+    const found = this.at(event.offsetX, event.offsetY);
+    this.canvas.style.cursor = found ? "pointer" : "grab";
+    setText(this.status, found ? this.describe(found) : this.range());
+  }
+
+  private release(event: PointerEvent): void {
+    const { drag } = this;
+    this.drag = null;
+    if (!drag || drag.hasMoved || !this.record) return;
+    const found = this.at(event.offsetX, event.offsetY);
+    if (found) this.onPick(found.node);
+    this.onMove(this.record.eventsAt(this.timeAt(event.offsetX)));
+  }
+
+  private key(event: KeyboardEvent): void {
+    const width = this.to - this.from;
+    const actions: Record<string, () => void> = {
+      ArrowLeft: () => this.pan(-width / 8),
+      ArrowRight: () => this.pan(width / 8),
+      "+": () => this.zoom(ZOOM),
+      "=": () => this.zoom(ZOOM),
+      "-": () => this.zoom(1 / ZOOM),
+      "0": () => this.showAll(),
+    };
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+
+  // -- drawing -------------------------------------------------------------------------------------
+
+  private plotWidth(): number {
+    return Math.max(1, this.canvas.clientWidth - LABELS - 8);
+  }
+
+  private timeAt(x: number): number {
+    return this.from + ((x - LABELS) / this.plotWidth()) * (this.to - this.from);
+  }
+
+  private at(x: number, y: number): Execution | null {
+    const { record } = this;
+    const lane = this.lanes[Math.floor((y - HEAD) / LANE)];
+    if (!record || !lane || x < LABELS) return null;
+    const near = (2 * (this.to - this.from)) / this.plotWidth();
+    const time = this.timeAt(x);
+    let found: Execution | null = null;
+    for (const one of lane.executions) {
+      const [begin, end] = record.span(one);
+      if (begin - near > time) break;
+      if (end + near >= time) found = one;
+    }
+    return found;
+  }
+
+  private describe(one: Execution): string {
+    const { record, scene } = this;
+    if (!record || !scene) return "";
+    const [begin, end] = record.span(one);
+    const frame = record.frames[one.frame]!.name;
+    const where = frame ? `, iteration ${one.iteration} of ${frame}` : "";
+    const what = one.isDead ? "dead" : duration(end - begin);
+    return `${scene.name(one.node)} (${scene.op(one.node)})${where}: ${what} at ${duration(begin)}`;
+  }
+
+  private range(): string {
+    return `${duration(this.from)} – ${duration(this.to)}`;
+  }
+
+  private redraw(): void {
+    if (this.isDue) return;
+    this.isDue = true;
+    requestAnimationFrame(() => {
+      this.isDue = false;
+      this.draw();
+    });
+  }
+
+  private draw(): void {
+    const { canvas, record, scene } = this;
+    const width = canvas.parentElement?.clientWidth ?? 0;
+    if (!record || !scene || width === 0) return;
+    const height = HEAD + this.lanes.length * LANE + 4;
+    const scale = window.devicePixelRatio || 1;
+    canvas.style.height = `${height}px`;
+    if (canvas.width !== Math.round(width * scale)) canvas.width = Math.round(width * scale);
+    if (canvas.height !== Math.round(height * scale)) canvas.height = Math.round(height * scale);
+    const context = canvas.getContext("2d");
+    if (!context) return;
+    const colours = new Colours(canvas);
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.clearRect(0, 0, width, height);
+    context.font = "11px system-ui, sans-serif";
+    context.textBaseline = "middle";
+    this.drawAxis(context, colours, width, height);
+    this.lanes.forEach((lane, i) => {
+      this.drawLane(context, colours, lane, HEAD + i * LANE, width);
+    });
+    const cursor = this.xOf(record.timeAfter(this.events));
+    if (cursor >= LABELS && cursor <= width) {
+      context.fillStyle = colours.get("--tfnb-accent");
+      context.fillRect(cursor, 0, 1.5, height);
+    }
+    setText(this.status, this.range());
+  }
+
+  private xOf(ns: number): number {
+    return LABELS + ((ns - this.from) / (this.to - this.from)) * this.plotWidth();
+  }
+
+  private drawAxis(
+    context: CanvasRenderingContext2D,
+    colours: Colours,
+    width: number,
+    height: number,
+  ): void {
+    const step = niceStep((this.to - this.from) / Math.max(2, this.plotWidth() / 110));
+    context.textAlign = "left";
+    for (let t = Math.ceil(this.from / step) * step; t <= this.to; t += step) {
+      const x = this.xOf(t);
+      context.fillStyle = colours.get("--tfnb-border");
+      context.fillRect(x, HEAD - 6, 1, height);
+      context.fillStyle = colours.get("--tfnb-muted");
+      if (x < width - 40) context.fillText(duration(t), x + 3, 9);
+    }
+  }
+
+  private drawLane(
+    context: CanvasRenderingContext2D,
+    colours: Colours,
+    lane: Lane,
+    y: number,
+    width: number,
+  ): void {
+    const record = this.record!;
+    const scene = this.scene!;
+    if (lane.isFirst) {
+      context.fillStyle = colours.get("--tfnb-border");
+      context.fillRect(0, y - 0.5, width, 1);
+    }
+    context.fillStyle = colours.get(lane.isFirst ? "--tfnb-text" : "--tfnb-muted");
+    context.fillText(shortened(context, lane.label, LABELS - 14), 8, y + LANE / 2);
+    let lastX = -1;
+    for (const one of lane.executions) {
+      const [begin, end] = record.span(one);
+      if (end < this.from) continue;
+      if (begin > this.to) break;
+      const x = Math.max(LABELS, this.xOf(begin));
+      const w = Math.max(1, Math.min(width, this.xOf(end)) - x);
+      if (x + w < lastX + 0.6 && one.node !== this.selected) continue; // nobody would see it
+      lastX = x + w;
+      const kind = KINDS.indexOf(scene.opKind(one.node) as (typeof KINDS)[number]);
+      context.fillStyle = colours.get(`--tfnb-cat-${Math.max(0, kind)}`);
+      context.globalAlpha = one.isDead ? 0.25 : 1;
+      context.fillRect(x, y + 3, w, LANE - 6);
+      context.globalAlpha = 1;
+      if (one.node === this.selected) {
+        context.strokeStyle = colours.get("--tfnb-text");
+        context.lineWidth = 1.5;
+        context.strokeRect(x, y + 2, w, LANE - 4);
+      }
+      if (w > 40) {
+        context.fillStyle = colours.get("--tfnb-surface");
+        context.fillText(shortened(context, scene.label(one.node), w - 6), x + 3, y + LANE / 2);
+      }
+    }
+  }
+}
+
+/** Lanes by partition; a loop's iterations take the first slot that is free when they begin. */
+function lanesOf(record: RunRecord, scene: Scene): Lane[] {
+  const slotOf = new Map<string, number>();
+  const groups = new Map<string, Group>();
+  for (const frame of record.frames) {
+    const key = `${frame.partition} ${frame.depth} ${frame.name}`;
+    if (!groups.has(key)) {
+      const label = frame.name || shortDevice(scene.partitions[frame.partition] ?? "");
+      groups.set(key, { label, partition: frame.partition, depth: frame.depth, slots: [] });
+    }
+    const free: number[] = [];
+    for (const one of record.iterations[frame.index]!) {
+      let slot = free.findIndex((end) => end <= one.start);
+      if (slot < 0) slot = Math.min(free.length, MOST_SLOTS - 1);
+      free[slot] = one.end;
+      slotOf.set(`${frame.index} ${one.number}`, slot);
+    }
+  }
+  for (const one of record.executions) {
+    const frame = record.frames[one.frame]!;
+    const group = groups.get(`${frame.partition} ${frame.depth} ${frame.name}`)!;
+    const slot = slotOf.get(`${one.frame} ${one.iteration}`) ?? 0;
+    while (group.slots.length <= slot) group.slots.push([]);
+    group.slots[slot]!.push(one);
+  }
+  const ordered = [...groups.values()].sort(
+    (a, b) => a.partition - b.partition || a.depth - b.depth,
+  );
+  return ordered.flatMap((group) => lanesOfGroup(group));
+}
+
+interface Group {
+  label: string;
+  partition: number;
+  depth: number;
+  slots: Execution[][];
+}
+
+/** A lane for each slot, and one for what waits meanwhile. */
+function lanesOfGroup(group: Group): Lane[] {
+  const indent = "  ".repeat(group.depth);
+  const lanes = group.slots.map((executions, slot) => ({
+    label: `${indent}${group.label}${group.slots.length > 1 ? ` #${slot + 1}` : ""}`,
+    isFirst: group.depth === 0 && slot === 0,
+    executions: executions.filter((one) => !one.isAsync),
+  }));
+  const waiting = group.slots.flat().filter((one) => one.isAsync);
+  if (waiting.length > 0) {
+    waiting.sort((a, b) => a.start - b.start);
+    lanes.push({ label: `${indent}${group.label} waits`, isFirst: false, executions: waiting });
+  }
+  return lanes;
+}
+
+/** 1, 2 or 5 times a power of ten, at least as much as asked for. */
+function niceStep(ns: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(ns, 1)));
+  return power * ([1, 2, 5, 10].find((factor) => factor * power >= ns) ?? 10);
+}
+
+function shortened(context: CanvasRenderingContext2D, text: string, width: number): string {
+  const short = text.slice(0, 200);
+  if (context.measureText(short).width <= width) return short;
+  const room = Math.max(1, Math.floor(width / 6.2) - 1);
+  return `…${short.slice(-room)}`;
+}
+
+/** Colours of the stylesheet, each looked up once a picture. */
+class Colours {
+  private readonly style: CSSStyleDeclaration;
+  private readonly known = new Map<string, string>();
+
+  constructor(element: HTMLElement) {
+    this.style = getComputedStyle(element);
+  }
+
+  get(name: string): string {
+    let found = this.known.get(name);
+    if (found === undefined) {
+      found = this.style.getPropertyValue(name).trim() || "#888";
+      this.known.set(name, found);
+    }
+    return found;
+  }
+}

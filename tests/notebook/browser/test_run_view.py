@@ -1,0 +1,159 @@
+"""A recorded step in a real browser: time, frames, timeline, all about the same node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.notebook.recorded_loop import recorded_loop
+from tfnb.notebook.record_html import record_html
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.notebook.browser.widget_page import WidgetPage
+    from tfnb.notebook.run_record import RunRecord
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def record() -> RunRecord:
+    """A step with nested loops on two devices."""
+    return recorded_loop(iterations=6, parallel_iterations=3)
+
+
+def mount(widget_page: WidgetPage, record: RunRecord, **options: Any) -> Any:
+    """Shows the record; gives the page."""
+    widget_page.mount(record.scene, "run", record=record.encode(), **options)
+    return widget_page.page
+
+
+def move_to(page: Any, share: float) -> None:
+    """Pulls the slider of time."""
+    page.locator(".tfnb-slider").evaluate(
+        "(slider, share) => { slider.value = String(Math.round(slider.max * share));"
+        " slider.dispatchEvent(new Event('input')); }",
+        share,
+    )
+
+
+def test_time_goes_back_and_the_graph_with_it(widget_page: WidgetPage, record: RunRecord) -> None:
+    """At the end all is done; at the beginning all waits."""
+    page = mount(widget_page, record)
+    outer = widget_page.closed_scope("outer")
+    assert outer.get_attribute("data-state") == "done"
+
+    page.get_by_label("To the beginning").click()
+    assert outer.get_attribute("data-state") == "waiting"
+    assert "nothing has happened" in page.locator(".tfnb-event").inner_text()
+
+    page.get_by_label("One event on").click()
+    assert "starts" in page.locator(".tfnb-event").inner_text()
+    assert widget_page.problems == []
+
+
+def test_frames_show_iterations_in_flight_and_dead_nodes(
+    widget_page: WidgetPage, record: RunRecord
+) -> None:
+    """In the middle some iterations live, at most as many as may."""
+    page = mount(widget_page, record)
+    page.get_by_role("tab", name="Frames").click()
+    move_to(page, 0.5)
+
+    title = page.locator(".tfnb-frame-title").inner_text()
+    assert title.startswith("outer/while_context on CPU:0")
+    flying = page.locator(".tfnb-cells thead .tfnb-in-flight").count()
+    assert 1 <= flying <= 3
+    move_to(page, 1)
+    assert page.locator(".tfnb-cells thead .tfnb-in-flight").count() == 0
+    assert page.locator('.tfnb-cell[data-state="dead"]').count() > 3
+    assert widget_page.problems == []
+
+
+def test_the_next_iteration_is_one_press_away(widget_page: WidgetPage, record: RunRecord) -> None:
+    """From the beginning to iteration 0, then 1."""
+    page = mount(widget_page, record)
+    page.get_by_label("To the beginning").click()
+    page.get_by_label("To the next iteration").click()
+    assert "iteration 0 of outer/while_context begins" in page.locator(".tfnb-event").inner_text()
+
+
+def test_a_node_that_is_picked_is_picked_in_every_view(
+    widget_page: WidgetPage, record: RunRecord
+) -> None:
+    """From the frames to the graph's card, and to the row."""
+    page = mount(widget_page, record)
+    page.get_by_role("tab", name="Frames").click()
+    page.locator(".tfnb-cells-name .tfnb-link", has_text="outer/Less").first.click()
+    page.wait_for_selector(".tfnb-cells .tfnb-picked")
+    page.get_by_role("tab", name="Graph").click()
+    assert page.locator(".tfnb-card-name").inner_text().startswith("outer/Less")
+
+
+def test_the_timeline_zooms_by_keys_and_says_where_it_is(
+    widget_page: WidgetPage, record: RunRecord
+) -> None:
+    """Lanes are drawn; + shows less of the time, 0 all of it again."""
+    page = mount(widget_page, record)
+    page.get_by_role("tab", name="Timeline").click()
+    canvas = page.locator(".tfnb-timeline-canvas")
+    widget_page.settle()
+    whole = page.locator(".tfnb-timeline-status").inner_text()
+    canvas.focus()
+    page.keyboard.press("+")
+    widget_page.settle()
+    assert page.locator(".tfnb-timeline-status").inner_text() != whole
+    page.keyboard.press("0")
+    widget_page.settle()
+    assert page.locator(".tfnb-timeline-status").inner_text() == whole
+    painted = canvas.evaluate(
+        "(canvas) => new Set(new Uint32Array(canvas.getContext('2d')"
+        ".getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size"
+    )
+    assert painted > 5
+    assert "lanes" in (canvas.get_attribute("aria-label") or "")
+    assert page.locator(".tfnb-slowest li").count() > 3
+    assert widget_page.problems == []
+
+
+def test_tabs_are_reached_by_arrow_keys(widget_page: WidgetPage, record: RunRecord) -> None:
+    """As the pattern for tabs has it."""
+    page = mount(widget_page, record)
+    page.get_by_role("tab", name="Graph").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.get_by_role("tab", name="Frames").get_attribute("aria-selected") == "true"
+    assert page.locator(".tfnb-microscope").is_visible()
+    assert not page.locator(".tfnb-graph").is_visible()
+
+
+def test_it_plays_by_itself_to_the_end(widget_page: WidgetPage, record: RunRecord) -> None:
+    """And stops there."""
+    page = mount(widget_page, record)
+    move_to(page, 0.97)
+    page.get_by_label("Play").click()
+    page.wait_for_function(
+        "() => { const s = document.querySelector('.tfnb-slider'); return s.value === s.max; }"
+    )
+    page.get_by_label("Play").wait_for()
+
+
+def test_the_file_of_its_own_opens_without_a_kernel(
+    chromium: Any, record: RunRecord, tmp_path: Path, shots: Path
+) -> None:
+    """From disk, with the network off."""
+    file = tmp_path / "run.html"
+    file.write_text(record_html(record, 420), encoding="utf-8")
+    context = chromium.new_context(offline=True, viewport={"width": 1200, "height": 700})
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(file.as_uri())
+    page.wait_for_selector('[data-ready="true"]')
+    page.get_by_role("tab", name="Frames").click()
+    move_to(page, 0.5)
+    assert "in flight" in page.locator(".tfnb-frame-title").inner_text()
+    page.screenshot(path=str(shots / "frames.png"))
+    context.close()
+    assert problems == []

@@ -1,0 +1,396 @@
+"""A step as it was: every event of it with its time, to be looked at afterwards, also offline.
+
+:class:`RunTape` hears the steps of a session and keeps the latest of them whole; it is an observer
+and does nothing but append.  :class:`RunRecord` is one of these steps, made for views: its scene,
+the loops that lived in it, and its events as columns of numbers.  ``encode`` is what
+``labextension/src/render/run_record.ts`` reads.
+
+Times are nanoseconds after the step's start.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core.step_events import PartitionedGraph, PlacedGraph, StepObserver
+from tfnb.notebook.step_model import make_signature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from tfnb.framework.graph import Graph
+    from tfnb.notebook.scene import Scene
+    from tfnb.notebook.step_model import Signature
+
+MAX_EVENTS = 200_000
+"""How many events of one step are kept; the rest is counted."""
+MAX_STEPS = 8
+"""How many steps are kept, the latest."""
+VERSION = 1
+
+# The kinds of events, one byte each.
+STARTED, DONE, DEAD, FRAME_ENTERED, ITERATION_STARTED, ITERATION_DONE, FRAME_DONE = range(7)
+SENT, RECEIVED = 7, 8
+
+
+@dataclass(slots=True)
+class _Tape:
+    """One step while it runs; events are (kind, partition, frame, iteration, what, t_ns)."""
+
+    step_id: int
+    signature_id: int
+    started_ns: int
+    events: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
+    frames: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    dropped: int = 0
+    ended_ns: int = 0
+    error: str = ""
+
+
+class RunTape(StepObserver):
+    """Keeps the latest steps of one session.
+
+    Args:
+      graph_of: gives the user's graph, for what only that knows.
+    """
+
+    never_raises = True
+
+    def __init__(self, graph_of: Callable[[], Graph | None]) -> None:
+        self._graph_of = graph_of
+        self._placed: dict[int, PlacedGraph] = {}
+        self._partitioned: dict[int, PartitionedGraph] = {}
+        self._signatures: dict[int, Signature] = {}
+        self._running: dict[int, _Tape] = {}
+        self._done: deque[_Tape] = deque(maxlen=MAX_STEPS)
+        self.num_steps = 0
+
+    # -- hooks -------------------------------------------------------------------------------------
+
+    def graph_placed(self, placed: PlacedGraph) -> None:
+        """Keeps where the signature's nodes went."""
+        self._placed[placed.signature_id] = placed
+
+    def graph_partitioned(self, partitioned: PartitionedGraph) -> None:
+        """Keeps the signature's names."""
+        self._partitioned[partitioned.signature_id] = partitioned
+
+    def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
+        """Begins a tape."""
+        self._running[step_id] = _Tape(step_id, signature_id, t_ns)
+
+    def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
+        """Ends a tape."""
+        tape = self._running.pop(step_id, None)
+        if tape is not None:
+            tape.ended_ns, tape.error = t_ns, error or ""
+            self.num_steps += 1
+            self._done.append(tape)
+
+    def node_started(
+        self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """Records that a node is about to run."""
+        self._append(step_id, (STARTED, partition, frame_id, iteration, node_id, t_ns))
+
+    def node_done(
+        self,
+        step_id: int,
+        partition: int,
+        node_id: int,
+        frame_id: int,
+        iteration: int,
+        t_ns: int,
+        is_dead: bool,
+    ) -> None:
+        """Records that a node has run, or was dead."""
+        kind = DEAD if is_dead else DONE
+        self._append(step_id, (kind, partition, frame_id, iteration, node_id, t_ns))
+
+    def frame_entered(
+        self,
+        step_id: int,
+        partition: int,
+        frame_id: int,
+        parent_frame_id: int,
+        parent_iteration: int,
+        name_index: int,
+        t_ns: int,
+    ) -> None:
+        """Records that a loop begins."""
+        tape = self._running.get(step_id)
+        if tape is not None:
+            tape.frames.append((partition, frame_id, parent_frame_id, parent_iteration, name_index))
+        self._append(step_id, (FRAME_ENTERED, partition, frame_id, 0, -1, t_ns))
+
+    def iteration_started(
+        self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """Records that an iteration begins."""
+        self._append(step_id, (ITERATION_STARTED, partition, frame_id, iteration, -1, t_ns))
+
+    def iteration_done(
+        self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """Records that an iteration has ended."""
+        self._append(step_id, (ITERATION_DONE, partition, frame_id, iteration, -1, t_ns))
+
+    def frame_done(self, step_id: int, partition: int, frame_id: int, t_ns: int) -> None:
+        """Records that a loop has ended."""
+        self._append(step_id, (FRAME_DONE, partition, frame_id, 0, -1, t_ns))
+
+    def tensor_sent(
+        self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
+    ) -> None:
+        """Records what goes to another device; its size stands where the iteration would."""
+        self._append(step_id, (SENT, partition, 0, num_bytes, node_id, t_ns))
+
+    def tensor_received(
+        self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
+    ) -> None:
+        """Records what has come from another device."""
+        self._append(step_id, (RECEIVED, partition, 0, num_bytes, node_id, t_ns))
+
+    def _append(self, step_id: int, event: tuple[int, int, int, int, int, int]) -> None:
+        tape = self._running.get(step_id)
+        if tape is None:
+            return
+        if len(tape.events) < MAX_EVENTS:
+            tape.events.append(event)
+        else:
+            tape.dropped += 1
+
+    # -- what was recorded -------------------------------------------------------------------------
+
+    def records(self) -> list[RunRecord]:
+        """The steps that were kept, oldest first."""
+        found = []
+        for tape in list(self._done):
+            signature = self._signature(tape.signature_id)
+            if signature is not None:
+                found.append(RunRecord.of(tape, signature))
+        return found
+
+    def _signature(self, signature_id: int) -> Signature | None:
+        found = self._signatures.get(signature_id)
+        if found is None:
+            partitioned = self._partitioned.get(signature_id)
+            if partitioned is None:
+                return None
+            placed = self._placed.get(signature_id)
+            found = make_signature(signature_id, partitioned, placed, self._graph_of())
+            self._signatures[signature_id] = found
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFrame:
+    """One loop that lived in a step: its partition, its name, and where it was opened.
+
+    ``parent`` is the place of the frame around it among the record's frames.
+    """
+
+    partition: int
+    name: str
+    parent: int
+    parent_iteration: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunRecord:
+    """One step as it was.
+
+    Attributes:
+      step_id: the runtime's number of the step.
+      scene: its graph, partition by partition.
+      feeds: the names of the tensors it was fed; ``fetches`` of those it gave, ``targets`` of the
+        nodes that only had to run.
+      duration_ns: how long it took.
+      error: what it failed with, or "".
+      dropped: how many events were too many to keep.
+      frames: the partitions' root frames, in their order, then every loop that was entered.
+      kind: what happened, one number an event; see the module.
+      node: which node of the scene, -1 for none.
+      frame: in which of ``frames``.
+      iteration: in which iteration; for what was sent and received, the number of bytes.
+      time_ns: when.
+    """
+
+    step_id: int
+    scene: Scene
+    feeds: tuple[str, ...]
+    fetches: tuple[str, ...]
+    targets: tuple[str, ...]
+    duration_ns: int
+    error: str
+    dropped: int
+    frames: tuple[RecordedFrame, ...]
+    kind: NDArray[np.uint8]
+    node: NDArray[np.int32]
+    frame: NDArray[np.int32]
+    iteration: NDArray[np.int32]
+    time_ns: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, tape: _Tape, signature: Signature) -> RunRecord:
+        """A step's record, made of its tape."""
+        views = signature.partitioned.partitions
+        frames = [RecordedFrame(index, "", -1, 0) for index in range(len(views))]
+        place_of_frame = {(index, 0): index for index in range(len(views))}
+        for partition, frame_id, parent_id, parent_iteration, name_index in tape.frames:
+            names = views[partition].frame_names
+            name = names[name_index] if 0 <= name_index < len(names) else f"frame {name_index}"
+            parent = place_of_frame.get((partition, parent_id), partition)
+            place_of_frame[partition, frame_id] = len(frames)
+            frames.append(RecordedFrame(partition, name, parent, parent_iteration))
+        # Threads note the time and append in two steps.
+        tape.events.sort(key=lambda event: event[5])
+        count = len(tape.events)
+        rows = np.array(tape.events, np.int64).reshape(count, 6)
+        nodes = np.full(count, -1, np.int32)
+        for partition, places in enumerate(signature.place_of):
+            mine = (rows[:, 1] == partition) & (rows[:, 4] >= 0)
+            if mine.any():
+                nodes[mine] = np.asarray(places, np.int32)[rows[mine, 4]]
+        frame = np.fromiter(
+            (place_of_frame.get((p, f), p) for _, p, f, _, _, _ in tape.events), np.int32, count
+        )
+        return cls(
+            step_id=tape.step_id,
+            scene=signature.scene,
+            feeds=signature.partitioned.feeds,
+            fetches=signature.partitioned.fetches,
+            targets=signature.partitioned.targets,
+            duration_ns=tape.ended_ns - tape.started_ns,
+            error=tape.error,
+            dropped=tape.dropped,
+            frames=tuple(frames),
+            kind=rows[:, 0].astype(np.uint8),
+            node=nodes,
+            frame=frame,
+            iteration=np.clip(rows[:, 3], 0, 2**31 - 1).astype(np.int32),
+            time_ns=(rows[:, 5] - tape.started_ns).astype(np.float64),
+        )
+
+    @property
+    def num_events(self) -> int:
+        """How many events were kept."""
+        return len(self.kind)
+
+    def node_times_ns(self) -> NDArray[np.float64]:
+        """How long each node of the scene ran, all its executions together.
+
+        What waited, or ran elsewhere while other nodes ran, does not count.
+        """
+        total = np.zeros(len(self.scene.nodes))
+        for kind, node, _, _, begin, end in self.executions():
+            if kind == DONE:
+                total[node] += end - begin
+        return total
+
+    def executions(
+        self, *, waits: bool = False
+    ) -> Iterator[tuple[int, int, int, int, float, float]]:
+        """(kind, node, frame, iteration, begin, end) of each execution, as they end.
+
+        Args:
+          waits: whether those are given, too, between whose start and end something else happened.
+        """
+        open_at: dict[tuple[int, int, int], tuple[int, float]] = {}
+        rows = zip(
+            self.kind.tolist(),
+            self.node.tolist(),
+            self.frame.tolist(),
+            self.iteration.tolist(),
+            self.time_ns.tolist(),
+        )
+        for place, (kind, node, frame, iteration, t_ns) in enumerate(rows):
+            if kind == STARTED:
+                open_at[node, frame, iteration] = place, t_ns
+            elif kind in (DONE, DEAD):
+                start, begin = open_at.pop((node, frame, iteration), (place, t_ns))
+                if waits or place <= start + 1:
+                    yield kind, node, frame, iteration, begin, t_ns
+
+    def encode(self) -> bytes:
+        """The record for the browser, without its scene: deflated columns behind a JSON header."""
+        header = {
+            "version": VERSION,
+            "step": self.step_id,
+            "durationNs": self.duration_ns,
+            "error": self.error[:2000],
+            "dropped": self.dropped,
+            "events": self.num_events,
+            "feeds": list(self.feeds),
+            "fetches": list(self.fetches),
+            "targets": list(self.targets),
+            "frames": [
+                [frame.partition, frame.name, frame.parent, frame.parent_iteration]
+                for frame in self.frames
+            ],
+        }
+        text = json.dumps(header, ensure_ascii=False, separators=(",", ":"))
+        head = text.encode("utf-8", "surrogatepass")
+        head += b" " * (-(len(head) + 4) % 8)  # columns begin at a multiple of eight
+        columns = (
+            self.time_ns.astype("<f8"),
+            self.node.astype("<i4"),
+            self.frame.astype("<i4"),
+            self.iteration.astype("<i4"),
+            self.kind.astype("u1"),
+        )
+        body = b"".join(column.tobytes() for column in columns)
+        return zlib.compress(struct.pack("<I", len(head)) + head + body, 6)
+
+    # -- for others --------------------------------------------------------------------------------
+
+    def chrome_trace(self) -> dict[str, Any]:
+        """The step in the trace event format that Perfetto and chrome://tracing open.
+
+        A process is a device, a thread a loop. What waited while others ran is left out, since
+        slices of a thread may not cross.
+        """
+        events: list[dict[str, Any]] = []
+        devices = self.scene.partitions or ("",)
+        for number, device in enumerate(devices):
+            events.append(
+                {"ph": "M", "pid": number, "name": "process_name", "args": {"name": device}}
+            )
+        lanes: dict[tuple[int, int], int] = {}
+        for kind, node, frame, iteration, begin, end in self.executions():
+            about = self.frames[frame]
+            lane = lanes.setdefault((about.partition, frame), len(lanes))
+            shown = self.scene.nodes[node]
+            events.append(
+                {
+                    "ph": "X",
+                    "pid": about.partition,
+                    "tid": lane,
+                    "ts": begin / 1000,
+                    "dur": (end - begin) / 1000,
+                    "name": shown.name,
+                    "cat": "dead" if kind == DEAD else shown.op,
+                    "args": {"op": shown.op, "frame": about.name, "iteration": iteration},
+                }
+            )
+        for (partition, frame), lane in lanes.items():
+            name = self.frames[frame].name or "graph"
+            events.append(
+                {
+                    "ph": "M",
+                    "pid": partition,
+                    "tid": lane,
+                    "name": "thread_name",
+                    "args": {"name": name},
+                }
+            )
+        return {"traceEvents": events, "displayTimeUnit": "ns"}

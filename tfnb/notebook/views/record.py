@@ -1,0 +1,129 @@
+"""A recorded step: graph, loops and timeline over one cursor in time; also without a kernel."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from tfnb.core.step_events import unwatch_sessions, watch_sessions
+from tfnb.notebook.record_html import record_html
+from tfnb.notebook.record_summary import record_svg, record_text
+from tfnb.notebook.run_record import RunTape
+from tfnb.notebook.shell import TextPicture, current_shell, is_notebook, show
+from tfnb.notebook.targets import session_of
+
+if TYPE_CHECKING:
+    import os
+    from types import TracebackType
+
+    from tfnb.core.step_events import StepEvents
+    from tfnb.notebook.run_record import RunRecord
+
+HEIGHT = 420
+
+
+class Recording:
+    """A context manager that keeps the latest steps run inside it, of every session.
+
+    Args:
+      height: of the drawing of the graph, in CSS pixels.
+      step: which of the kept steps is shown; -1 is the last.
+      shows: whether the view appears when the block ends.
+
+    Attributes:
+      records: the steps that were kept, oldest first; there when the block has ended.
+    """
+
+    def __init__(self, *, height: int = HEIGHT, step: int = -1, shows: bool = False) -> None:
+        self.records: list[RunRecord] = []
+        self._height = height
+        self._step = step
+        self._shows = shows
+        self._tapes: list[tuple[StepEvents, RunTape]] = []
+
+    def __enter__(self) -> Self:
+        watch_sessions(self._join)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        unwatch_sessions(self._join)
+        for events, tape in self._tapes:
+            events.remove(tape)
+        found = [record for _, tape in self._tapes for record in tape.records()]
+        self.records = sorted(found, key=lambda record: record.step_id)
+        if self._shows:
+            self.show()
+
+    def _join(self, events: StepEvents) -> None:
+        def graph_of() -> Any:
+            session = session_of(events)
+            return None if session is None else session.graph
+
+        tape = RunTape(graph_of)
+        self._tapes.append((events, tape))
+        events.add(tape)
+
+    @property
+    def record(self) -> RunRecord:
+        """The step on show.
+
+        Raises:
+          IndexError: no step ran, or there is none of that number.
+        """
+        return self._at(self._step)
+
+    def _at(self, step: int) -> RunRecord:
+        if not self.records:
+            raise IndexError("No step ran inside the recording.")
+        if not -len(self.records) <= step < len(self.records):
+            raise IndexError(
+                f"There is no step {step}: {len(self.records)} were kept, 0 is the first of them "
+                "and -1 the last."
+            )
+        return self.records[step]
+
+    def view(self, step: int | None = None) -> Any:
+        """The view of a kept step: a widget in a notebook, text elsewhere."""
+        if not self.records:
+            return TextPicture("No step ran.")
+        record = self._at(self._step if step is None else step)
+        if not is_notebook(current_shell()):
+            return TextPicture(record_text(record))
+        from tfnb.notebook.views.widget import SceneWidget
+
+        return SceneWidget(record.scene, view="run", height=self._height, record=record)
+
+    def show(self) -> None:
+        """Displays the step, and a picture that stays where there is no widget."""
+        view = self.view()
+        if isinstance(view, TextPicture):
+            print(view.text)
+            return
+        show(view)
+        bundle = {"text/plain": record_text(self.record), "image/svg+xml": record_svg(self.record)}
+        show(bundle, raw=True)
+
+    def save_html(self, path: str | os.PathLike[str], step: int | None = None) -> None:
+        """Writes a kept step as one file that any browser opens, without a kernel or a network."""
+        record = self._at(self._step if step is None else step)
+        Path(path).write_text(record_html(record, self._height), encoding="utf-8")
+
+    def save_chrome_trace(self, path: str | os.PathLike[str], step: int | None = None) -> None:
+        """Writes a kept step for Perfetto or chrome://tracing."""
+        record = self._at(self._step if step is None else step)
+        Path(path).write_text(json.dumps(record.chrome_trace()), encoding="utf-8")
+
+
+def record(*, height: int = HEIGHT) -> Recording:
+    """Records the steps run inside a ``with`` block; ``show()`` or ``save_html()`` it afterwards.
+
+    Args:
+      height: of the drawing of the graph, in CSS pixels.
+    """
+    return Recording(height=height)
