@@ -13,10 +13,10 @@ import tfnb.ops.cwise_unary_ops
 import tfnb.ops.function_ops
 import tfnb.ops.sendrecv_ops  # noqa: F401
 from tfnb.common_runtime.cpu_device import CpuDevice
-from tfnb.common_runtime.executor import ExecutorState, drive
+from tfnb.common_runtime.executor import ExecutorState, drive, run_schedule
 from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, initialize
 from tfnb.common_runtime.kernel_stats import with_pool
-from tfnb.common_runtime.lowering.emit import run_acyclic
+from tfnb.common_runtime.lowering.lowered_step import lowered_for
 from tfnb.common_runtime.run_state import CallFrame, RunState
 from tfnb.core import dtypes
 from tfnb.core.op_kernel import StepContext, create_kernel
@@ -119,8 +119,11 @@ def run_executor(
         immutable = with_pool(immutable) or immutable
     step = StepContext(run_state.step_id, run_state, call_frame=frame)
     with np.errstate(all="ignore"):  # as a session's steps run
-        if immutable.schedule is not None:
-            run_acyclic(immutable, run_state, step, 0)
+        lowered = lowered_for(immutable, run_state)
+        if lowered is not None:
+            lowered.run(run_state, step)
+        elif immutable.schedule is not None:
+            run_schedule(immutable, run_state, step, 0)
         else:
             drive(run_state, [ExecutorState(immutable, run_state, step, 0)])
     return frame.retvals

@@ -17,7 +17,7 @@ import numpy as np
 import tfnb.common_runtime.direct_session_factory
 import tfnb.ops.all_ops  # noqa: F401
 from tests.random_graphs.case import Case, Node, Step, array_of, value_of
-from tfnb.common_runtime.lowering.emit import lower
+from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
 from tfnb.common_runtime.session_factory import SessionOptions, new_session
 from tfnb.core import errors
 from tfnb.core.step_events import StepObserver
@@ -105,7 +105,21 @@ def traced(case: Case) -> list[Outcome]:
 
 def lowered(case: Case) -> list[Outcome]:
     """As emitted functions from the first step on, where the graph allows it."""
-    return _script(case, plain_config(), run=_lowered_run)
+    with lowering(Lowering.ALWAYS):
+        return _script(case, plain_config())
+
+
+def lowered_on_one_device(case: Case) -> list[Outcome]:
+    """The same without the device requests: more of the graph is one partition."""
+    nodes = [Node(n.name, n.op, n.inputs, n.attrs) for n in case.nodes]
+    with lowering(Lowering.ALWAYS):
+        return _script(_with(case, nodes), plain_config())
+
+
+def never_lowered(case: Case) -> list[Outcome]:
+    """On the reference executor, unwatched."""
+    with lowering(Lowering.NEVER):
+        return _script(case, plain_config())
 
 
 def on_one_device(case: Case) -> list[Outcome]:
@@ -153,6 +167,8 @@ WAYS: list[Callable[[Case], list[Outcome]]] = [
     optimized,
     traced,
     lowered,
+    lowered_on_one_device,
+    never_lowered,
     on_one_device,
     on_several_devices,
     with_other_parallel_iterations,
@@ -173,7 +189,7 @@ def disagreements(case: Case) -> list[str]:
         if case.is_odd and way in (on_several_devices, in_pieces):
             continue  # what is never sent is waited for
         got = way(case)
-        if way in (on_one_device, on_several_devices) and any(
+        if way in (on_one_device, on_several_devices, lowered_on_one_device) and any(
             _NO_PIVOT in one.get("text", "") for one in (*wanted, *got)
         ):
             continue  # a part of a loop without an end is refused only where it spans devices
@@ -279,16 +295,6 @@ def _traced_run(
 ) -> list[Any]:
     options = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE)
     return session.run(feeds, fetches, targets, options, config_pb2.RunMetadata())
-
-
-def _lowered_run(
-    session: DirectSession, feeds: dict[str, Any], fetches: list[str], targets: list[str]
-) -> list[Any]:
-    prepared = session.prepare(tuple(feeds), tuple(fetches), tuple(targets))
-    for item in prepared.executors.items:
-        if item.executor.lowered is None:
-            item.executor.lowered = lower(item.executor)
-    return session.run_prepared(prepared, list(feeds.values()))
 
 
 def _run_in_pieces(

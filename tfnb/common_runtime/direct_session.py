@@ -28,7 +28,7 @@ from tfnb.common_runtime.callables import Callables
 from tfnb.common_runtime.cost_model_manager import CostModelManager
 from tfnb.common_runtime.deadlines import DEADLINES
 from tfnb.common_runtime.debugged_executor import make_executors
-from tfnb.common_runtime.executor import drive
+from tfnb.common_runtime.executor import drive, run_schedule
 from tfnb.common_runtime.executors_and_keys import (
     ExecutorItem,
     Executors,
@@ -41,7 +41,7 @@ from tfnb.common_runtime.function_library_runtime import FunctionLibraryRuntime
 from tfnb.common_runtime.graph_execution_state import GraphExecutionState
 from tfnb.common_runtime.immutable_executor_state import initialize
 from tfnb.common_runtime.loaded_effects import FedTexts, watch_if_loaded
-from tfnb.common_runtime.lowering.emit import run_acyclic
+from tfnb.common_runtime.lowering.lowered_step import lowered_for
 from tfnb.common_runtime.optimization_registry import (
     REGISTRY,
     Grouping,
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device import Device, DeviceAttributes
     from tfnb.common_runtime.device_mgr import DeviceMgr
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
-    from tfnb.common_runtime.lowering.emit import LoweredStep
+    from tfnb.common_runtime.lowering.lowered_step import LoweredStep
     from tfnb.common_runtime.session_factory import SessionOptions
     from tfnb.common_runtime.thread_pool import ThreadPool
     from tfnb.core.effects import StepLimits
@@ -389,7 +389,9 @@ class DirectSession(Session):
             if self._closed:
                 raise errors.cancelled("Session has been closed.")
             NUMERIC_REACTION.set(IGNORE_ALL)
-            lowered.run(run_state, step)
+            predicates = lowered.run(run_state, step)
+            if lowered.has_conditional_fetch:
+                lowered.check_retvals(frame, predicates, executors.fetches)
         except BaseException as failure:
             run_state.abort(failure)
             raise
@@ -434,9 +436,21 @@ class DirectSession(Session):
         try:
             if hooks.step_started is not None:
                 hooks.step_started(run_state.step_id, executors.signature_id, perf_counter_ns())
-            if len(states) == 1 and states[0].schedule is not None and hooks.debugger is None:
+            is_alone = len(states) == 1 and hooks.debugger is None
+            lowered = lowered_for(states[0], run_state) if is_alone else None
+            if lowered is not None:
                 try:
-                    run_acyclic(states[0], run_state, step, 0)
+                    predicates = lowered.run(run_state, step)
+                    if lowered.has_conditional_fetch:
+                        frame = run_state.call_frame
+                        assert frame is not None
+                        lowered.check_retvals(frame, predicates, executors.fetches)
+                except BaseException as failure:
+                    run_state.abort(failure)
+                    raise
+            elif is_alone and states[0].schedule is not None:
+                try:
+                    run_schedule(states[0], run_state, step, 0)
                 except BaseException as failure:
                     run_state.abort(failure)
                     raise

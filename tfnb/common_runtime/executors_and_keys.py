@@ -47,7 +47,8 @@ class Executors:
     Attributes:
       states: what runs each of ``items``.
       devices_to_sync: devices whose work must be done before a step ends.
-      alone: what runs the only partition, if it has a schedule and no device to wait for.
+      alone: what runs the only partition, if nothing in it waits, nor a device has to be waited
+        for.
       needs_context: whether a kernel of it looks at its step.
     """
 
@@ -73,11 +74,9 @@ class Executors:
     def __post_init__(self) -> None:
         self.states = tuple(item.executor for item in self.items)
         self.has_text_feeds = dtypes.string in self.feed_types
-        if len(self.states) == 1 and not self.devices_to_sync:
-            schedule = self.states[0].schedule
-            if schedule is not None:
-                self.alone = self.states[0]
-                self.needs_context = any(item.action not in WITHOUT_CONTEXT for item in schedule)
+        if len(self.states) == 1 and not self.devices_to_sync and not self.has_async:
+            alone = self.alone = self.states[0]
+            self.needs_context = any(item.action not in WITHOUT_CONTEXT for item in alone.items)
 
     @property
     def pool_choice(self) -> PoolChoice:

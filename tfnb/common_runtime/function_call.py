@@ -14,8 +14,8 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.debugged_executor import make_executors
-from tfnb.common_runtime.executor import drive
-from tfnb.common_runtime.lowering.emit import run_acyclic
+from tfnb.common_runtime.executor import drive, run_schedule
+from tfnb.common_runtime.lowering.lowered_step import lowered_for
 from tfnb.common_runtime.run_state import CallFrame, RunState, new_step_id
 from tfnb.common_runtime.step_stats_collector import OutputRecorder
 from tfnb.common_runtime.waiting import absent_value
@@ -138,9 +138,14 @@ def call_now(
     step = _begin(function, ctx, run_state, frame)
     states = function.states(run_state.pool)
     running: list[ExecutorState] = []
+    is_alone = len(states) == 1 and run_state.hooks.debugger is None
+    lowered = lowered_for(states[0], run_state) if is_alone else None
+    predicates: Sequence[Any] = ()
     try:
-        if len(states) == 1 and states[0].schedule is not None and run_state.hooks.debugger is None:
-            run_acyclic(states[0], run_state, step, 0)
+        if lowered is not None:
+            predicates = lowered.run(run_state, step)
+        elif is_alone and states[0].schedule is not None:
+            run_schedule(states[0], run_state, step, 0)
         else:
             running = make_executors(states, run_state, step, function.name)
             drive(run_state, running)
@@ -149,9 +154,12 @@ def call_now(
         raise
     finally:
         _end(function, ctx, run_state)
-    absent = _absent_result(function, frame, running)
-    if absent is not None:
-        raise absent
+    for position, value in enumerate(frame.retvals):
+        if value is None:
+            name = _result_name(function, position)
+            if lowered is not None:
+                raise lowered.absent_value(predicates, position, name)
+            raise absent_value(running, position, name)
     return frame.retvals
 
 
@@ -220,9 +228,12 @@ def _absent_result(
 ) -> errors.OpError | None:
     for position, value in enumerate(frame.retvals):
         if value is None:
-            what = f"result {position} of function '{function.name}'"
-            return absent_value(executors, position, what)
+            return absent_value(executors, position, _result_name(function, position))
     return None
+
+
+def _result_name(function: InstantiatedFunction, position: int) -> str:
+    return f"result {position} of function '{function.name}'"
 
 
 def converse_now(

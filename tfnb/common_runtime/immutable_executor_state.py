@@ -27,7 +27,7 @@ from tfnb.graph.graph import SINK_ID
 if TYPE_CHECKING:
     from tfnb.common_runtime.device import Device
     from tfnb.common_runtime.kernel_stats import KernelStats
-    from tfnb.common_runtime.lowering.emit import LoweredStep
+    from tfnb.common_runtime.lowering.lowered_step import LoweredStep
     from tfnb.core.dtypes import DType
     from tfnb.core.op_kernel import OpKernel
     from tfnb.graph.graph import Graph, Node
@@ -46,7 +46,7 @@ RETVAL: Final = 7  # the input becomes a result of the call frame
 NOTHING: Final = 8  # no outputs, nothing to do
 POOL: Final = 9  # PURE_ONE, PURE or CONTEXT, perhaps on a thread of a pool; see kernel_stats.py
 
-WITHOUT_CONTEXT: Final = frozenset([PURE_ONE, PURE, PASS, ARG, RETVAL, NOTHING])
+WITHOUT_CONTEXT: Final = frozenset([PURE_ONE, PURE, PASS, MERGE, ARG, RETVAL, NOTHING])
 
 # Where a node's outputs go.
 SAME_ITERATION: Final = 0
@@ -186,8 +186,9 @@ class ImmutableExecutorState:
       frames: by name; "" is the root frame.
       schedule: all items in a topological order where the graph has no control flow and nothing
         waits, else None. Such a partition runs without counts, frames and dead bits.
-      num_runs: how often the schedule ran unwatched, until it was lowered.
-      lowered: the schedule as one function, once it was worth writing.
+      num_runs: how often it ran unwatched, until it was lowered.
+      lowered: the partition as one function, once it was worth writing.
+      cannot_be_lowered: somebody tried, and the reference executor runs it.
       kernel_stats: what its kernels cost, where this is the variant that runs with a pool.
       is_checked: a step went through, and every kernel gave what its op declares.
     """
@@ -202,6 +203,7 @@ class ImmutableExecutorState:
     num_values: int = 0
     num_runs: int = 0
     lowered: LoweredStep | None = None
+    cannot_be_lowered: bool = False
     kernel_stats: KernelStats | None = None
     is_checked: bool = False
     _ids: dict[str, int] | None = None

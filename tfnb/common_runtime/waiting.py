@@ -96,6 +96,9 @@ def explain_progress(run_state: RunState) -> Standstill | None:
         for frame in frames_below(executor.propagator.root)
         if frame.parent is not None
     ]
+    if run_state.emitted is not None:
+        emitted, thread = run_state.emitted
+        return emitted.loops_in(thread)
     return Standstill("Still running:", tuple(findings)) if findings else None
 
 
@@ -113,21 +116,26 @@ def explain_steps(run_states: Sequence[RunState]) -> Standstill | None:
 
 
 def explained(run_state: RunState, error: BaseException) -> BaseException:
-    """The error that a step ends with, saying where the step was when it was ended from outside.
+    """The error that a step ends with, saying where the step was when it was ended from outside."""
+    is_end = isinstance(error, KeyboardInterrupt) and not hasattr(error, "standstill")
+    is_late = isinstance(error, errors.DeadlineExceededError) and error is run_state.stop
+    return with_account(error, _explain_end(run_state)) if is_end or is_late else error
+
+
+def with_account(error: BaseException, found: Standstill | None) -> BaseException:
+    """The error of a step that was ended from outside, with where the step was.
 
     A time-out becomes another error with a longer message; an interrupt gains a note.
     """
-    if isinstance(error, KeyboardInterrupt):
-        found = None if hasattr(error, "standstill") else _explain_end(run_state)
-        if found is not None:
-            error.standstill = found  # type: ignore[attr-defined]
-            error.add_note(found.render())
-    elif isinstance(error, errors.DeadlineExceededError) and error is run_state.stop:
-        found = _explain_end(run_state)
-        if found is not None:
-            longer = errors.deadline_exceeded(f"{error.message}\n{found.render()}")
-            longer.standstill = found
-            return longer
+    if found is None:
+        return error
+    if isinstance(error, KeyboardInterrupt) and not hasattr(error, "standstill"):
+        error.standstill = found  # type: ignore[attr-defined]
+        error.add_note(found.render())
+    elif isinstance(error, errors.DeadlineExceededError):
+        longer = errors.deadline_exceeded(f"{error.message}\n{found.render()}")
+        longer.standstill = found
+        return longer
     return error
 
 
@@ -432,6 +440,15 @@ def absent_value(executors: Sequence[ExecutorState], position: int, name: str) -
         is_dead, finding = _reason_of_absence(StepProgress(executors), position)
     except Exception:
         _log.debug("No account of a value that is missing.", exc_info=True)
+    return _absent(position, name, is_dead, finding)
+
+
+def dead_value(position: int, name: str, finding: Finding | None) -> errors.OpError:
+    """The same where the result is known to be dead, and why."""
+    return _absent(position, name, True, finding)
+
+
+def _absent(position: int, name: str, is_dead: bool, finding: Finding | None) -> errors.OpError:
     what = "is dead in this step" if is_dead else "never became ready in this step"
     heading = f"Retval[{position}] does not have value: {name} {what}"
     if finding is None:

@@ -27,6 +27,7 @@ from typing import Any
 from tfnb.core import errors
 from tfnb.core.effects import Effect, parse_effects
 from tfnb.core.op_def import MISSING, OpDef, parse_op_def
+from tfnb.core.op_expression import Expression
 
 type_of_kernel = Callable[..., Any]
 
@@ -45,6 +46,8 @@ class OpDefinition:
       gradient_function: ``fn(operation, *grads)`` or None.
       is_differentiable: False where the op was marked as having no gradient.
       effects: what its kernel does to the world: files, Python functions, the network.
+      expressions: the kernel as lines of Python, each for some types or ranks; the first that fits
+        counts.
       host_memory: names of inputs and outputs that stay in host memory on other devices than CPU.
       is_expensive: True or False where the op knows whether a thread of its own pays for its
         kernel; None: the runtime measures.
@@ -63,6 +66,7 @@ class OpDefinition:
         "builder_cache",
         "constant_value_function",
         "effects",
+        "expressions",
         "function",
         "gradient_function",
         "host_memory",
@@ -104,6 +108,7 @@ class OpDefinition:
         self.host_memory = frozenset(host_memory)
         self.is_expensive = expensive
         self.effects: tuple[Effect, ...] = parse_effects(effects) if effects else ()
+        self.expressions: tuple[Expression, ...] = ()
         self.builder_cache: Any = None
 
     @property
@@ -176,6 +181,27 @@ class OpDefinition:
     def constant_value(self, function: Callable[..., Any]) -> OpDefinition:
         """Registers ``function(tensor, partial) -> ndarray | None``: the value while building."""
         self.constant_value_function = function
+        return self
+
+    def expression(
+        self,
+        text: str,
+        *,
+        types: Iterable[Any] | None = None,
+        scalars_only: bool = False,
+        **names: Any,
+    ) -> OpDefinition:
+        """Says what the kernel computes as a line of Python; see :mod:`tfnb.core.op_expression`.
+
+        Args:
+          text: the expression, inputs in braces.
+          types: the values of the attribute ``T`` that it is for; None: all that the op's own
+            kernel serves.
+          scalars_only: whether it holds for inputs of rank 0 only.
+          **names: functions and constants that stand in braces.
+        """
+        only = None if types is None else frozenset(types)
+        self.expressions += (Expression(text, only, scalars_only, names),)
         return self
 
     def not_differentiable(self) -> OpDefinition:

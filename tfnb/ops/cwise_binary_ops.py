@@ -54,6 +54,27 @@ _ARITHMETIC = (
 )
 _INTEGER = "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}"
 
+_INTEGER_TYPES = (
+    dtypes.int8,
+    dtypes.int16,
+    dtypes.int32,
+    dtypes.int64,
+    dtypes.uint8,
+    dtypes.uint16,
+    dtypes.uint32,
+    dtypes.uint64,
+)
+
+
+def _gives_second_of_equal(ufunc: np.ufunc) -> bool:
+    """Which zero a maximum of 0 and -0 is; processors differ."""
+    return all(
+        bool(np.signbit(ufunc(dtype(x), dtype(y)))) == bool(np.signbit(dtype(y)))
+        for dtype in (np.float32, np.float64)
+        for x, y in ((0.0, -0.0), (-0.0, 0.0))
+    )
+
+
 # -------------------------------------------------------------------------------------- arithmetic
 
 
@@ -70,6 +91,9 @@ def add_op(xp: Any, x: Any, y: Any) -> Any:
         return x + y
     except ValueError:
         raise incompatible_shapes(x, y) from None
+
+
+add_op.expression("{x} + {y}")
 
 
 @add_op.kernel("CPU", T=dtypes.string)
@@ -103,6 +127,9 @@ def add_v2(xp: Any, x: Any, y: Any) -> Any:
         raise incompatible_shapes(x, y) from None
 
 
+add_v2.expression("{x} + {y}")
+
+
 @add_v2.gradient
 def _(op: Any, grad: Any) -> Any:
     return unbroadcast(op.inputs[0], op.inputs[1], grad, grad, skips_equal=True)
@@ -123,6 +150,9 @@ def sub(xp: Any, x: Any, y: Any) -> Any:
         raise incompatible_shapes(x, y) from None
 
 
+sub.expression("{x} - {y}")
+
+
 @sub.gradient
 def _(op: Any, grad: Any) -> Any:
     return unbroadcast(op.inputs[0], op.inputs[1], grad, -grad, skips_equal=True)
@@ -135,6 +165,9 @@ def mul(xp: Any, x: Any, y: Any) -> Any:
         return x * y
     except ValueError:
         raise incompatible_shapes(x, y) from None
+
+
+mul.expression("{x} * {y}")
 
 
 @mul.gradient
@@ -176,6 +209,9 @@ def real_div(xp: Any, x: Any, y: Any) -> Any:
         return x / y
     except ValueError:
         raise incompatible_shapes(x, y) from None
+
+
+real_div.expression("{x} / {y}")
 
 
 @real_div.gradient
@@ -229,6 +265,9 @@ def floor_div(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
         return xp.floor(quotient, out=own(quotient))
     except ValueError:
         raise incompatible_shapes(x, y) from None
+
+
+floor_div.expression("{x} // {y} if {y} else {kernel}", types=_INTEGER_TYPES, scalars_only=True)
 
 
 @floor_div.gradient
@@ -308,6 +347,9 @@ def floor_mod(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
         return xp.where((rest != 0) & ((y < 0) != (rest < 0)), rest + y, rest)
     except ValueError:
         raise incompatible_shapes(x, y) from None
+
+
+floor_mod.expression("{x} % {y} if {y} else {kernel}", types=_INTEGER_TYPES, scalars_only=True)
 
 
 @floor_mod.gradient
@@ -516,6 +558,15 @@ def maximum(xp: Any, x: Any, y: Any) -> Any:
         raise incompatible_shapes(x, y) from None
 
 
+maximum.expression("{x} if {x} >= {y} else {y}", types=_INTEGER_TYPES, scalars_only=True)
+if _gives_second_of_equal(np.maximum):
+    maximum.expression(
+        "{x} if {x} > {y} or {x} != {x} else {y}",
+        types=(dtypes.float32, dtypes.float64),
+        scalars_only=True,
+    )
+
+
 @maximum.gradient
 def _(op: Any, grad: Any) -> Any:
     x, y = op.inputs
@@ -529,6 +580,15 @@ def minimum(xp: Any, x: Any, y: Any) -> Any:
         return xp.minimum(x, y) if y.ndim else at_most(xp, x, y)
     except ValueError:
         raise incompatible_shapes(x, y) from None
+
+
+minimum.expression("{x} if {x} <= {y} else {y}", types=_INTEGER_TYPES, scalars_only=True)
+if _gives_second_of_equal(np.minimum):
+    minimum.expression(
+        "{x} if {x} < {y} or {x} != {x} else {y}",
+        types=(dtypes.float32, dtypes.float64),
+        scalars_only=True,
+    )
 
 
 @minimum.gradient
@@ -554,6 +614,9 @@ def less(xp: Any, x: Any, y: Any) -> Any:
         raise incompatible_shapes(x, y) from None
 
 
+less.expression("{x} < {y}")
+
+
 less.not_differentiable()
 
 
@@ -564,6 +627,9 @@ def less_equal(xp: Any, x: Any, y: Any) -> Any:
         return x <= y
     except ValueError:
         raise incompatible_shapes(x, y) from None
+
+
+less_equal.expression("{x} <= {y}")
 
 
 less_equal.not_differentiable()
@@ -578,6 +644,9 @@ def greater(xp: Any, x: Any, y: Any) -> Any:
         raise incompatible_shapes(x, y) from None
 
 
+greater.expression("{x} > {y}")
+
+
 greater.not_differentiable()
 
 
@@ -588,6 +657,9 @@ def greater_equal(xp: Any, x: Any, y: Any) -> Any:
         return x >= y
     except ValueError:
         raise incompatible_shapes(x, y) from None
+
+
+greater_equal.expression("{x} >= {y}")
 
 
 greater_equal.not_differentiable()
@@ -623,6 +695,9 @@ def equal(xp: Any, x: Any, y: Any, *, incompatible_shape_error: bool) -> Any:
         return xp.asarray(False)[()]
 
 
+equal.expression("{x} == {y}", scalars_only=True)
+
+
 equal.not_differentiable()
 
 
@@ -642,6 +717,9 @@ def not_equal(xp: Any, x: Any, y: Any, *, incompatible_shape_error: bool) -> Any
         if incompatible_shape_error:
             raise incompatible_shapes(x, y) from None
         return xp.asarray(True)[()]
+
+
+not_equal.expression("{x} != {y}", scalars_only=True)
 
 
 not_equal.not_differentiable()
@@ -683,6 +761,9 @@ def logical_and(xp: Any, x: Any, y: Any) -> Any:
         raise incompatible_shapes(x, y) from None
 
 
+logical_and.expression("{x} & {y}")
+
+
 logical_and.not_differentiable()
 
 
@@ -693,6 +774,9 @@ def logical_or(xp: Any, x: Any, y: Any) -> Any:
         return x | y
     except ValueError:
         raise incompatible_shapes(x, y) from None
+
+
+logical_or.expression("{x} | {y}")
 
 
 logical_or.not_differentiable()
@@ -707,6 +791,9 @@ def bitwise_and(xp: Any, x: Any, y: Any) -> Any:
         raise incompatible_shapes(x, y) from None
 
 
+bitwise_and.expression("{x} & {y}")
+
+
 bitwise_and.not_differentiable()
 
 
@@ -719,6 +806,9 @@ def bitwise_or(xp: Any, x: Any, y: Any) -> Any:
         raise incompatible_shapes(x, y) from None
 
 
+bitwise_or.expression("{x} | {y}")
+
+
 bitwise_or.not_differentiable()
 
 
@@ -729,6 +819,9 @@ def bitwise_xor(xp: Any, x: Any, y: Any) -> Any:
         return x ^ y
     except ValueError:
         raise incompatible_shapes(x, y) from None
+
+
+bitwise_xor.expression("{x} ^ {y}")
 
 
 bitwise_xor.not_differentiable()

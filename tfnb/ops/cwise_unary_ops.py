@@ -54,6 +54,9 @@ def abs_op(xp: Any, x: Any) -> Any:
     return abs(x)
 
 
+abs_op.expression("abs({x})")
+
+
 @abs_op.gradient
 def _(op: Any, grad: Any) -> Any:
     return grad * sign(op.inputs[0])
@@ -65,6 +68,9 @@ def neg(xp: Any, x: Any) -> Any:
     return -x
 
 
+neg.expression("-{x}")
+
+
 @neg.gradient
 def _(op: Any, grad: Any) -> Any:
     return -grad
@@ -74,6 +80,9 @@ def _(op: Any, grad: Any) -> Any:
 def sign(xp: Any, x: Any) -> Any:
     """-1, 0 or 1; x / |x| for complex numbers; NaN stays NaN."""
     return xp.sign(x)
+
+
+sign.expression("{sign}({x})", scalars_only=True, sign=np.sign)
 
 
 @sign.gradient
@@ -96,6 +105,9 @@ def square(xp: Any, x: Any) -> Any:
     return x * x
 
 
+square.expression("{x} * {x}")
+
+
 @square.gradient
 def _(op: Any, grad: Any) -> Any:
     with control_dependencies([grad]):
@@ -107,6 +119,9 @@ def _(op: Any, grad: Any) -> Any:
 def sqrt_op(xp: Any, x: Any) -> Any:
     """Square root; NaN below zero."""
     return mapped(xp, xp.sqrt, x)
+
+
+sqrt_op.expression("{sqrt}({x})", scalars_only=True, sqrt=np.sqrt)
 
 
 @sqrt_op.gradient
@@ -268,6 +283,9 @@ def rint(xp: Any, x: Any) -> Any:
     return xp.rint(x)
 
 
+rint.expression("{rint}({x})", scalars_only=True, rint=np.rint)
+
+
 @rint.gradient
 def _(op: Any, grad: Any) -> Any:
     return None
@@ -277,6 +295,9 @@ def _(op: Any, grad: Any) -> Any:
 def floor_op(xp: Any, x: Any) -> Any:
     """The largest whole number not above x."""
     return xp.floor(x)
+
+
+floor_op.expression("{floor}({x})", scalars_only=True, floor=np.floor)
 
 
 @floor_op.gradient
@@ -290,6 +311,9 @@ def ceil_op(xp: Any, x: Any) -> Any:
     return xp.ceil(x)
 
 
+ceil_op.expression("{ceil}({x})", scalars_only=True, ceil=np.ceil)
+
+
 @ceil_op.gradient
 def _(op: Any, grad: Any) -> Any:
     return None
@@ -301,16 +325,25 @@ def is_nan(xp: Any, x: Any) -> Any:
     return xp.isnan(x)
 
 
+is_nan.expression("{isnan}({x})", scalars_only=True, isnan=np.isnan)
+
+
 @register_op("IsInf", "x: T -> y: bool", _FLOAT, shape=unchanged_shape)
 def is_inf(xp: Any, x: Any) -> Any:
     """Whether x is infinite."""
     return xp.isinf(x)
 
 
+is_inf.expression("{isinf}({x})", scalars_only=True, isinf=np.isinf)
+
+
 @register_op("IsFinite", "x: T -> y: bool", _FLOAT, shape=unchanged_shape)
 def is_finite(xp: Any, x: Any) -> Any:
     """Whether x is neither infinite nor NaN."""
     return xp.isfinite(x)
+
+
+is_finite.expression("{isfinite}({x})", scalars_only=True, isfinite=np.isfinite)
 
 
 # ------------------------------------------------------------------------ exponentials, logarithms
@@ -320,6 +353,9 @@ def is_finite(xp: Any, x: Any) -> Any:
 def exp_op(xp: Any, x: Any) -> Any:
     """E to the power x."""
     return mapped(xp, xp.exp, x)
+
+
+exp_op.expression("{exp}({x})", scalars_only=True, exp=np.exp)
 
 
 @exp_op.gradient
@@ -334,6 +370,9 @@ def expm1(xp: Any, x: Any) -> Any:
     return mapped(xp, xp.expm1, x)
 
 
+expm1.expression("{expm1}({x})", scalars_only=True, expm1=np.expm1)
+
+
 @expm1.gradient
 def _(op: Any, grad: Any) -> Any:
     with control_dependencies([grad]):
@@ -346,6 +385,9 @@ def log(xp: Any, x: Any) -> Any:
     return mapped(xp, xp.log, x)
 
 
+log.expression("{log}({x})", scalars_only=True, log=np.log)
+
+
 @log.gradient
 def _(op: Any, grad: Any) -> Any:
     with control_dependencies([grad]):
@@ -356,6 +398,9 @@ def _(op: Any, grad: Any) -> Any:
 def log1p(xp: Any, x: Any) -> Any:
     """log(1 + x), exact near zero."""
     return mapped(xp, xp.log1p, x)
+
+
+log1p.expression("{log1p}({x})", scalars_only=True, log1p=np.log1p)
 
 
 @log1p.gradient
@@ -411,6 +456,9 @@ def sin(xp: Any, x: Any) -> Any:
     return mapped(xp, xp.sin, x)
 
 
+sin.expression("{sin}({x})", scalars_only=True, sin=np.sin)
+
+
 @sin.gradient
 def _(op: Any, grad: Any) -> Any:
     with control_dependencies([grad]):
@@ -421,6 +469,9 @@ def _(op: Any, grad: Any) -> Any:
 def cos(xp: Any, x: Any) -> Any:
     """Cosine of an angle in radians."""
     return mapped(xp, xp.cos, x)
+
+
+cos.expression("{cos}({x})", scalars_only=True, cos=np.cos)
 
 
 @cos.gradient
@@ -516,6 +567,9 @@ def _(op: Any, grad: Any) -> Any:
 def tanh(xp: Any, x: Any) -> Any:
     """Hyperbolic tangent."""
     return mapped(xp, xp.tanh, x)
+
+
+tanh.expression("{tanh}({x})", scalars_only=True, tanh=np.tanh)
 
 
 @tanh.gradient
@@ -647,6 +701,9 @@ population_count.not_differentiable()
 def logical_not(xp: Any, x: Any) -> Any:
     """True where x is false."""
     return ~x
+
+
+logical_not.expression("{x} ^ {true}", scalars_only=True, true=np.True_)
 
 
 logical_not.not_differentiable()

@@ -1,215 +1,420 @@
-"""Writes a partition without control flow as one Python function, one node a line.
+"""Writes a partition as one Python function, one node a line.
 
 Values are local variables, deleted after their last use.  The source holds nothing of the graph
 but numbers; kernels reach it as globals, and node names stand in comments, escaped.  It is
 registered in ``linecache``, so that a traceback shows it and the line of an error tells the node::
 
     def step(args, retvals, step, run_state):
-        v0 = args[0]                # 'x' (_Arg)
-        v2 = k2(v0, v1)             # 'y' (AddV2)
-        retvals[0] = v2             # '_retval_y_0_0' (_Retval)
-
-A function is written when a partition runs for the second time: most signatures of a notebook run
-once.
+        v0 = args[0]                            # 'x' (_Arg)
+        v3 = v0                                 # 'while/Merge' (Merge)
+        for turn1 in count():                   # frame 'while/while_context'
+            if run_state.stop is not None: raise run_state.stop
+            v5 = v3 < c4                        # 'while/Less' (Less)
+            if not v5:
+                break
+            v6 = v3 + c7                        # 'while/add' (AddV2)
+            v3 = v6                             # 'while/Merge' (Merge)
+        retvals[0] = v3                         # '_retval_while_0_0' (_Retval)
 """
 
 from __future__ import annotations
 
 import itertools
 import linecache
+import sys
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tfnb.common_runtime.executor import as_outputs, dereference, run_schedule
-from tfnb.common_runtime.immutable_executor_state import (
-    ARG,
-    CONTEXT,
-    NOTHING,
-    PASS,
-    PURE_ONE,
-    RETVAL,
-    NodeItem,
+import numpy as np
+
+from tfnb.common_runtime.executor import as_outputs, dereference
+from tfnb.common_runtime.immutable_executor_state import ARG, CONTEXT, PURE_ONE, RETVAL, NodeItem
+from tfnb.common_runtime.kernel_errors import check_outputs
+from tfnb.common_runtime.lowering.frees import place_frees
+from tfnb.common_runtime.lowering.order import Unrecognised
+from tfnb.common_runtime.lowering.program import (
+    Assign,
+    Block,
+    CheckPredicate,
+    Clear,
+    Compute,
+    Copy,
+    Free,
+    If,
+    Leave,
+    Loop,
+    Program,
+    Read,
 )
-from tfnb.common_runtime.kernel_errors import annotate
-from tfnb.core.op_kernel import OpKernelContext, StepContext
+from tfnb.common_runtime.lowering.ranks import instructions_in, scalar_registers
+from tfnb.core import errors
+from tfnb.core.op_expression import Expression, expressions_of
+from tfnb.core.op_kernel import OpKernelContext
+from tfnb.core.standstill import Finding, Standstill
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
+    from collections.abc import Callable, Collection
+    from types import FrameType, TracebackType
 
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
-    from tfnb.common_runtime.run_state import RunState
+    from tfnb.common_runtime.lowering.program import type_of_instruction
 
-# A longer function takes Python's compiler longer than it saves.
-MAX_NODES = 20_000
-# Other threads ask a step to end through a flag; it is looked at this often.
-_NODES_PER_CHECK = 8
+# Other threads ask a step to end through a flag; it is looked at after so many calls of kernels.
+_CALLS_PER_CHECK = 8
+_COST_OF_EXPRESSION = 0.25  # in calls
+# Python's own limits are 20 loops and 100 levels.
+_MOST_LOOPS, _MOST_LEVELS = 18, 80
+_CHECK = "if run_state.stop is not None: raise run_state.stop"
 
 _numbers = itertools.count(1)
 
 
-class LoweredStep:
-    """One partition as a function.
+class EmittedFunction:
+    """The function of one partition.
 
     Attributes:
       source: its text.
       items: the node of each line, by line number; None for lines that are no node.
+      args: the variables with the inputs of the node of a line, by line number.
+      loops: name, first and last line of each loop; loop 1 counts in the variable ``turn1``.
+      expressions: the lines in which a node is written as an expression.
+      call: ``call(args, retvals, step, run_state)``; gives the values of ``program.predicates``.
     """
 
-    def __init__(self, immutable: ImmutableExecutorState) -> None:
-        self._immutable = immutable
-        writer = _Writer(immutable)
+    def __init__(
+        self, immutable: ImmutableExecutorState, program: Program, scalar_args: Collection[int]
+    ) -> None:
+        writer = _Writer(immutable, program, scalar_args)
         writer.write()
         self.source = "\n".join(writer.lines) + "\n"
         self.items = writer.items
+        self.args = writer.args
+        self.loops = writer.loops
+        self._frames = immutable.frames
+        self.expressions = writer.expressions
         self.filename = f"<tfnb step {next(_numbers)}>"
-        names: dict[str, Any] = dict(writer.names)
-        exec(compile(self.source, self.filename, "exec"), names)
-        self._function: Callable[..., None] = names["step"]
+        self._names: dict[str, Any] = dict(writer.names)
+        self._kernels = writer.kernels
+        exec(compile(self.source, self.filename, "exec"), self._names)
+        self.call: Callable[..., Any] = self._names["step"]
         lines = [f"{line}\n" for line in writer.lines]
         linecache.cache[self.filename] = (len(self.source), None, lines, self.filename)
         weakref.finalize(self, linecache.cache.pop, self.filename, None)
 
-    def run(self, run_state: RunState, step: StepContext) -> None:
-        """Runs one step.
+    def check_first_outputs(self) -> None:
+        """Compares the next answer of each kernel with what its op declares."""
+        for name, item in self._kernels.items():
+            self._names[name] = partial(self._checked, name, item)
 
-        Raises:
-          OpError: a kernel failed, or the step was asked to end.
-        """
-        frame = run_state.call_frame
-        args, retvals = (frame.args, frame.retvals) if frame is not None else ((), [])
-        try:
-            self._function(args, retvals, step, run_state)
-        except Exception as error:
-            if error is run_state.stop:
-                raise
-            item = self.node_of(error.__traceback__)
-            if item is None:
-                raise
-            found = annotate(error, item.name, item.op, self._immutable.device.name, ())
-            raise found from found.__cause__
+    def _checked(self, name: str, item: NodeItem, *args: Any) -> Any:
+        compute = item.compute
+        assert compute is not None
+        found = compute(*args)
+        check_outputs(0, item, as_outputs(item, found))
+        self._names[name] = compute
+        return found
 
-    def node_of(self, traceback: TracebackType | None) -> NodeItem | None:
-        """The node whose line a traceback passes through."""
+    def place_of(self, traceback: TracebackType | None) -> TracebackType | None:
+        """The part of a traceback that is in this function."""
         while traceback is not None:
             if traceback.tb_frame.f_code.co_filename == self.filename:
-                return self.items[traceback.tb_lineno]
+                return traceback
             traceback = traceback.tb_next
         return None
+
+    def inputs_at(self, place: TracebackType) -> list[Any]:
+        """The inputs of the node whose line a traceback is at."""
+        found = []
+        values = place.tb_frame.f_locals
+        for name in self.args.get(place.tb_lineno, ()):
+            base, _, position = name.partition("[")
+            value = values[base] if base in values else self._names[base]
+            found.append(value[int(position[:-1])] if position else value)
+        return found
+
+    def loops_at(self, place: TracebackType | None) -> Standstill | None:
+        """In which iteration each loop is that a traceback is in; None outside of loops."""
+        if place is None:
+            return None
+        return self._progress(place.tb_frame, place.tb_lineno)
+
+    def loops_in(self, thread: int) -> Standstill | None:
+        """The same for a thread that runs the function."""
+        frame = sys._current_frames().get(thread)
+        while frame is not None and frame.f_code.co_filename != self.filename:
+            frame = frame.f_back
+        return None if frame is None else self._progress(frame, frame.f_lineno)
+
+    def _progress(self, frame: FrameType, line: int) -> Standstill | None:
+        values = frame.f_locals
+        findings = [
+            Finding(
+                f"frame '{name}' is in iteration {values[f'turn{number}']}",
+                self._frames[name].nodes[0].name,
+            )
+            for number, (name, first, last) in sorted(self.loops.items())
+            if first <= line <= last and f"turn{number}" in values
+        ]
+        return Standstill("Still running:", tuple(findings)) if findings else None
 
 
 class _Writer:
     """Builds the source and the names it refers to."""
 
-    def __init__(self, immutable: ImmutableExecutorState) -> None:
-        self.immutable = immutable
-        self.schedule = immutable.schedule or []
+    def __init__(
+        self, immutable: ImmutableExecutorState, program: Program, scalar_args: Collection[int]
+    ) -> None:
+        self._program = program
+        self._scalars = scalar_registers(program, scalar_args)
+        place_frees(program, self._scalars)
         self.lines = ["def step(args, retvals, step, run_state):"]
         self.items: list[NodeItem | None] = [None, None]
+        self.args: dict[int, list[str]] = {}
+        self.loops: dict[int, tuple[str, int, int]] = {}
+        self.expressions: set[int] = set()
         self.names: dict[str, Any] = {
             "context": OpKernelContext,
+            "count": itertools.count,
             "device": immutable.device,
             "outputs": as_outputs,
+            "positions": [np.int32(position) for position in range(64)],
             "read": dereference,
+            "scalar": _refuse_other_than_scalar,
+            **program.constants,
         }
-        # Which variable an input slot is, and how many uses of a variable are left.
-        self._variable_of: dict[int, str] = {}
-        self._uses: dict[str, int] = {}
+        self.kernels: dict[str, NodeItem] = {}
+        self._level = 1
+        self._inside: list[int] = []  # the numbers of the loops around
+        self._cost = float(_CALLS_PER_CHECK)
+        self._name_of: dict[int, str] = {}  # by id of what an expression needs
 
     def write(self) -> None:
-        """Writes every node of the schedule."""
-        for item in self.schedule:
-            for output, _, slot in item.data_edges:
-                name = _variable(item, output)
-                self._variable_of[slot] = name
-                self._uses[name] = self._uses.get(name, 0) + 1
-        for position, item in enumerate(self.schedule):
-            if position % _NODES_PER_CHECK == 0:
-                self._line("if run_state.stop is not None: raise run_state.stop", None)
-            self._node(item)
+        """Writes the program."""
+        predicates = [name for name in self._program.predicates if name[0] != "c"]
+        if predicates:
+            self._line(f"{' = '.join(predicates)} = None")
+        if any(isinstance(one, Loop) for one in instructions_in(self._program.root)):
+            self._line("new_frame = count(1).__next__")
+        self._block(self._program.root)
+        if self._program.predicates:
+            self._line(f"return {', '.join(self._program.predicates)},")
         if len(self.lines) == 1:
-            self._line("pass", None)
+            self._line("pass")
 
-    def _line(self, text: str, item: NodeItem | None) -> None:
+    def _line(self, text: str, item: NodeItem | None = None, args: list[str] | None = None) -> None:
+        text = f"{'    ' * self._level}{text}"
         if item is not None:
             # ascii() leaves no character that could end the comment.
-            text = f"{text:<40}  # {item.name!a} ({ascii(item.op)[1:-1]})"
-        self.lines.append(f"    {text}")
+            text = f"{text:<44}  # {item.name!a} ({ascii(item.op)[1:-1]})"
+        if args:
+            self.args[len(self.items)] = args
+        self.lines.append(text)
         self.items.append(item)
 
-    def _node(self, item: NodeItem) -> None:
-        args = [self._variable_of[slot] for slot in range(item.input_start, item.input_stop)]
-        self.names[f"i{item.id}"] = item
+    def _check(self, cost: float) -> None:
+        """A look at the flag by which a step is ended, every few nodes."""
+        self._cost += cost
+        if self._cost >= _CALLS_PER_CHECK:
+            self._line(_CHECK)
+            self._cost = 0.0
+
+    def _block(self, block: Block) -> None:
+        if self._level > _MOST_LEVELS:
+            raise Unrecognised("too many conds in each other")
+        for instruction in block:
+            self._instruction(instruction)
+
+    def _indented(self, block: Block) -> None:
+        num_lines = len(self.lines)
+        self._level += 1
+        self._block(block)
+        if len(self.lines) == num_lines:
+            self._line("pass")
+        self._level -= 1
+
+    def _instruction(self, instruction: type_of_instruction) -> None:
+        match instruction:
+            case Compute():
+                self._compute(instruction)
+            case Free():
+                self._line(f"del {', '.join(instruction.registers)}")
+            case If():
+                self._if(instruction)
+            case Loop():
+                self._loop(instruction)
+            case Leave():
+                is_else = "not " if instruction.goes_on else ""
+                self._line(f"if {is_else}{instruction.predicate}:")
+                self._level += 1
+                self._block(instruction.exits)
+                self._line("break")
+                self._level -= 1
+            case Assign():
+                self._assign(instruction)
+            case Copy():
+                text = f"{instruction.target} = {instruction.source}"
+                if instruction.index_target:
+                    text += f"; {instruction.index_target} = {self._position(instruction.position)}"
+                self._line(text, instruction.item)
+            case Clear():
+                self._line(f"{instruction.target} = None", instruction.item)
+            case Read():
+                item = self._item(instruction.item)
+                text = f"a = [{instruction.source}]; read({item}, a); {instruction.target} = a[0]"
+                self._line(f"{text}; del a", instruction.item, [instruction.source])
+            case CheckPredicate():
+                if instruction.predicate not in self._scalars:
+                    self._line(f"scalar({instruction.predicate})", instruction.item)
+
+    def _if(self, instruction: If) -> None:
+        yes, no = instruction.predicate, f"not {instruction.predicate}"
+        if instruction.is_presence:
+            yes, no = f"{yes} is not None", f"{yes} is None"
+        if instruction.then:
+            self._line(f"if {yes}:")
+            self._indented(instruction.then)
+            if instruction.otherwise:
+                self._line("else:")
+        elif instruction.otherwise:
+            self._line(f"if {no}:")
+        if instruction.otherwise:
+            self._indented(instruction.otherwise)
+
+    def _loop(self, loop: Loop) -> None:
+        if len(self._inside) >= _MOST_LOOPS:
+            raise Unrecognised("too many loops in each other")
+        needs_frame = any(
+            isinstance(one, Compute) and one.item.action == CONTEXT
+            for one in instructions_in(loop.body)
+        )
+        if needs_frame:
+            self._line(f"frame{loop.number} = new_frame()")
+        first = len(self.items)
+        self._line(f"for turn{loop.number} in count():")
+        self.lines[-1] = f"{self.lines[-1]:<44}  # frame {loop.frame_name!a}"
+        self._inside.append(loop.number)
+        self._level += 1
+        self._line(_CHECK)
+        self._cost = 0.0
+        self._block(loop.body)
+        self._level -= 1
+        self._inside.pop()
+        self._cost = float(_CALLS_PER_CHECK)
+        self.loops[loop.number] = (loop.frame_name, first, len(self.items) - 1)
+
+    def _assign(self, instruction: Assign) -> None:
+        pairs = [
+            (target, source)
+            for target, source in zip(instruction.targets, instruction.sources, strict=True)
+            if target != source
+        ]
+        targets = [target for target, _ in pairs] + instruction.index_targets
+        position = self._position(instruction.position)
+        sources = [source for _, source in pairs] + [position] * len(instruction.index_targets)
+        if targets:
+            text = f"{', '.join(targets)} = {', '.join(sources)}"
+            self._line(text, instruction.items[0])
+
+    def _position(self, position: int) -> str:
+        if position >= len(self.names["positions"]):
+            raise Unrecognised("a Merge of too many")
+        return f"positions[{position}]"
+
+    def _item(self, item: NodeItem) -> str:
+        name = f"i{item.id}"
+        self.names[name] = item
+        return name
+
+    # -- nodes
+
+    def _compute(self, instruction: Compute) -> None:
+        item, args = instruction.item, instruction.args
         if item.dereference:
             # A reference is read where it is used; the list keeps the reader's order of checks.
-            target = f"a{item.id}"
-            self._line(f"{target} = [{', '.join(args)}]; read(i{item.id}, {target})", item)
-            given = [f"{target}[{position}]" for position in range(len(args))]
+            self._check(1)
+            self._line(f"a = [{', '.join(args)}]; read({self._item(item)}, a)", item, args)
+            given = [f"a[{position}]" for position in range(len(args))]
         else:
             given = args
-        self._line(self._call(item, given), item)
-        spent = [f"a{item.id}"] if item.dereference else []
-        for name in args:
-            self._uses[name] -= 1
-            if self._uses[name] == 0:
-                spent.append(name)
-        for output in range(item.num_outputs):
-            name = _variable(item, output)
-            if name not in self._uses and item.action != NOTHING:
-                spent.append(name)
-        if spent:
-            self._line(f"del {', '.join(dict.fromkeys(spent))}", None)
+        if item.action == ARG:
+            self._line(f"{instruction.results[0]} = args[{item.argument_index}]", item)
+        elif item.action == RETVAL:
+            self._line(f"retvals[{item.argument_index}] = {given[0]}", item, args)
+        else:
+            expression = self._expression(instruction)
+            if expression is not None:
+                self._check(_COST_OF_EXPRESSION)
+                text = f"{instruction.results[0]} = {self._write(expression, item, given)}"
+                self.expressions.add(len(self.items))
+            else:
+                self._check(1)
+                text = self._call(instruction, given)
+            self._line(text, item, given)
+        if item.dereference:
+            self._line("del a")
 
-    def _call(self, item: NodeItem, args: list[str]) -> str:
-        action, name = item.action, _variable(item, 0)
-        if action == ARG:
-            return f"{name} = args[{item.argument_index}]"
-        if action == RETVAL:
-            return f"retvals[{item.argument_index}] = {args[0]}"
-        if action == PASS:
-            return f"{name} = {args[0]}"
-        if action == NOTHING:
-            return "pass"
-        self.names[f"k{item.id}"] = item.compute
-        if action == PURE_ONE:
-            return f"{name} = k{item.id}({', '.join(args)})"
-        if action == CONTEXT:
+    def _call(self, instruction: Compute, args: list[str]) -> str:
+        item, results = instruction.item, instruction.results
+        if item.action == PURE_ONE:
+            return f"{results[0]} = {self._kernel(item, args)}"
+        if item.action == CONTEXT:
             self.names[f"n{item.id}"] = item.kernel
-            args = [f"context(step, device, n{item.id})", *args]
-        call = f"k{item.id}({', '.join(args)})"
+            place = f", frame{self._inside[-1]}, turn{self._inside[-1]}" if self._inside else ""
+            args = [f"context(step, device, n{item.id}{place})", *args]
+        call = self._kernel(item, args)
         if item.num_outputs == 0:
             return call
-        targets = ", ".join(_variable(item, output) for output in range(item.num_outputs))
         comma = "," if item.num_outputs == 1 else ""
-        return f"{targets}{comma} = outputs(i{item.id}, {call})"
+        return f"{', '.join(results)}{comma} = outputs({self._item(item)}, {call})"
 
+    def _kernel(self, item: NodeItem, args: list[str]) -> str:
+        self.names[f"k{item.id}"] = item.compute
+        self.kernels[f"k{item.id}"] = item
+        return f"k{item.id}({', '.join(args)})"
 
-def _variable(item: NodeItem, output: int) -> str:
-    return f"v{item.id}_{output}" if output else f"v{item.id}"
-
-
-def run_acyclic(
-    immutable: ImmutableExecutorState, run_state: RunState, step: StepContext, partition: int
-) -> None:
-    """Runs a partition that has a schedule: lowered from its second run on, unless it is watched.
-
-    Raises:
-      OpError: a kernel failed, or the step was asked to end.
-    """
-    hooks = run_state.hooks
-    if hooks.node_started is hooks.node_done is run_state.record_outputs is None:
-        lowered = immutable.lowered
-        if lowered is not None:
-            lowered.run(run_state, step)
-            return
-        immutable.num_runs += 1
-        if immutable.num_runs == 2:
-            immutable.lowered = lower(immutable)
-    run_schedule(immutable, run_state, step, partition)
-
-
-def lower(immutable: ImmutableExecutorState) -> LoweredStep | None:
-    """The partition as a function, or None where it has control flow, waits, or is too long."""
-    if immutable.schedule is None or len(immutable.schedule) > MAX_NODES:
+    def _expression(self, instruction: Compute) -> Expression | None:
+        item = instruction.item
+        if (
+            item.action != PURE_ONE
+            or item.kernel is None
+            or item.compute is not item.kernel.compute
+        ):
+            return None
+        are_scalars = all(arg in self._scalars for arg in instruction.args)
+        for one in expressions_of(item.kernel):
+            if are_scalars or not one.scalars_only:
+                return one
         return None
-    return LoweredStep(immutable)
+
+    def _write(self, expression: Expression, item: NodeItem, args: list[str]) -> str:
+        assert item.kernel is not None
+        op_def = item.kernel.definition.op_def
+        by_name = {one.name: arg for one, arg in zip(op_def.inputs, args)}
+        names = {}
+        for key, value in expression.names.items():
+            name = self._name_of.get(id(value))
+            if name is None:
+                name = self._name_of[id(value)] = f"x{len(self._name_of)}"
+                self.names[name] = value
+            names[key] = name
+        call = self._kernel(item, args) if "{kernel}" in expression.text else ""
+        return expression.write(by_name, call, names)
+
+
+def rank_matters(program: Program) -> bool:
+    """Whether something is written differently where it works on scalars."""
+    for instruction in instructions_in(program.root):
+        if isinstance(instruction, CheckPredicate):
+            return True
+        kernel = instruction.item.kernel if isinstance(instruction, Compute) else None
+        if kernel is not None and any(one.scalars_only for one in expressions_of(kernel)):
+            return True
+    return False
+
+
+def _refuse_other_than_scalar(predicate: Any) -> None:
+    if getattr(predicate, "ndim", 0) != 0:
+        raise errors.invalid_argument(
+            f"The second input must be a scalar, but it has shape {list(predicate.shape)}"
+        )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.common_runtime.graph_builder import GraphBuilder, run_executor
 from tests.common_runtime.graph_defs import binary, const, node, placeholder, session
-from tfnb.common_runtime.lowering.emit import lower
+from tfnb.common_runtime.lowering.lowered_step import lower
 from tfnb.core import dtypes, errors
 from tfnb.core.step_events import StepObserver
 
@@ -84,14 +84,6 @@ def test_a_name_cannot_leave_its_comment():
     )
     immutable.lowered = lowered
     assert run_executor(immutable, (4,), 1) == [8]
-
-
-def test_a_graph_with_control_flow_is_not_lowered():
-    """It stays with the reference executor."""
-    builder = GraphBuilder()
-    start, limit, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
-    builder.fetch(builder.counting_loop(start, limit, one))
-    assert lower(builder.executor()) is None
 
 
 def quotient():

@@ -1,0 +1,115 @@
+"""An op's expression gives what its kernel gives, to the last bit, and raises where it raises."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import tfnb.ops.all_ops  # noqa: F401 - every op with an expression
+from tfnb.common_runtime.cpu_device import CpuDevice
+from tfnb.core import dtypes, op_registry
+from tfnb.core.op_expression import expressions_of
+from tfnb.core.op_kernel import create_kernel
+
+_DTYPES = {
+    "float16": dtypes.float16,
+    "bfloat16": dtypes.bfloat16,
+    "float32": dtypes.float32,
+    "float64": dtypes.float64,
+    "int8": dtypes.int8,
+    "int32": dtypes.int32,
+    "int64": dtypes.int64,
+    "uint8": dtypes.uint8,
+    "complex64": dtypes.complex64,
+    "bool": dtypes.bool,
+}
+_FLOATS = [0.0, -0.0, 1.0, -1.5, 0.3, 7.0, 3e38, -3e38, 1e-40, np.inf, -np.inf, np.nan]
+_EXACT = {name: one for name, one in op_registry.all_ops().items() if one.expressions}
+
+
+def values_of(dtype):
+    """Ordinary and extreme numbers of a type, as scalars."""
+    kind = dtype.numpy_dtype
+    if dtype is dtypes.bool:
+        return [np.True_, np.False_]
+    if dtype.is_integer:
+        limits = np.iinfo(kind)
+        numbers = [0, 1, 2, 3, 7, limits.max, limits.min, limits.max - 1]
+        return [kind.type(number) for number in numbers + ([] if limits.min == 0 else [-1, -7])]
+    with np.errstate(all="ignore"):
+        found = [kind.type(number) for number in _FLOATS]
+        return [*found, -found[-1]]
+
+
+def kernel_of(definition, dtype):
+    """The op's kernel for a type; None where it has none."""
+    attrs = {"T": dtype, "incompatible_shape_error": True}
+    types = {one.name: one for one in definition.op_def.attrs}
+    if "T" in types:
+        allowed = types["T"].allowed
+        if allowed and dtype not in allowed:
+            return None
+    elif dtype is not dtypes.bool:
+        return None
+    return create_kernel(definition, "node", attrs, CpuDevice("/device:CPU:0", 0))
+
+
+def function_of(expression, kernel):
+    """The expression as a function of the op's inputs."""
+    names = [one.name for one in kernel.definition.op_def.inputs]
+    text = expression.write(
+        {name: name for name in names},
+        f"kernel({', '.join(names)})",
+        {n: n for n in expression.names},
+    )
+    space = {**expression.names, "kernel": kernel.compute}
+    return eval(f"lambda {', '.join(names)}: {text}", space)
+
+
+def answer(function, args):
+    """Dtype, shape and bits; or that it raised."""
+    try:
+        with np.errstate(all="ignore"):
+            found = function(*args)
+    except Exception:
+        return "an error"
+    return str(np.asarray(found).dtype), np.shape(found), np.asarray(found).tobytes()
+
+
+@pytest.mark.parametrize("dtype", _DTYPES.values(), ids=_DTYPES)
+@pytest.mark.parametrize("name", sorted(_EXACT))
+def test_an_expression_of_scalars_gives_the_kernels_bits(name, dtype):
+    """Every pair of numbers, zeros of both signs, infinities and NaN among them."""
+    kernel = kernel_of(_EXACT[name], dtype)
+    if kernel is None:
+        return
+    count = len(kernel.definition.op_def.inputs)
+    for expression in expressions_of(kernel):
+        function = function_of(expression, kernel)
+        for args in itertools.product(values_of(dtype), repeat=count):
+            assert (args, answer(function, args)) == (args, answer(kernel.compute, args))
+
+
+@pytest.mark.parametrize("dtype", _DTYPES.values(), ids=_DTYPES)
+@pytest.mark.parametrize("name", sorted(_EXACT))
+def test_an_expression_for_all_ranks_gives_the_kernels_bits(name, dtype):
+    """Arrays, arrays with scalars, arrays that do not fit."""
+    kernel = kernel_of(_EXACT[name], dtype)
+    if kernel is None:
+        return
+    count = len(kernel.definition.op_def.inputs)
+    flat = np.array(values_of(dtype), dtype.numpy_dtype)
+    forms = [flat, flat[::-1].copy(), flat[:1].reshape(1, 1), flat[1], np.resize(flat, (2, 3))]
+    for expression in expressions_of(kernel):
+        if expression.scalars_only:
+            continue
+        function = function_of(expression, kernel)
+        for args in itertools.product(forms, repeat=count):
+            assert answer(function, args) == answer(kernel.compute, args)
+
+
+def test_there_are_expressions():
+    """The table was not lost."""
+    assert {"AddV2", "Less", "FloorMod", "LogicalNot", "Maximum"} <= set(_EXACT)

@@ -1,0 +1,129 @@
+"""Why a fetch has no value after a step that ran as an emitted function.
+
+The function keeps no counts.  It answers with the predicates of the root frame, from which follows
+what was alive there; the way back from a fetch to the Switch that sent its value the other way is
+the one that ``step_progress.py`` goes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.common_runtime.immutable_executor_state import INTO_PARENT, RETVAL
+from tfnb.common_runtime.waiting import dead_value
+from tfnb.core.standstill import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, NodeItem
+    from tfnb.core import errors
+
+_SWITCHES = ("Switch", "RefSwitch")
+
+
+def absent_value(
+    immutable: ImmutableExecutorState,
+    sides: dict[int, Any],
+    position: int,
+    name: str,
+) -> errors.OpError:
+    """The error of a step that ended without a value for one of its results.
+
+    Args:
+      immutable: the partition.
+      sides: the predicate of each Switch in the root frame, by the Switch's id; None where nobody
+        asked.
+      position: of the result among those of the call frame.
+      name: what the result is called.
+    """
+    origin = _Liveness(immutable, sides).origin(position)
+    finding = None
+    if origin is not None:
+        did = "sent its value the other way" if origin.op in _SWITCHES else "gave no value"
+        finding = Finding(f"'{origin.name}' ({origin.op}) {did}", origin.name)
+    return dead_value(position, name, finding)
+
+
+class _Liveness:
+    """What was alive in the root frame."""
+
+    def __init__(self, immutable: ImmutableExecutorState, sides: dict[int, Any]) -> None:
+        self._items = immutable.items
+        self._sides = sides
+        self._before: dict[int, list[tuple[NodeItem, int]]] = {}
+        self._enters: dict[str, list[NodeItem]] = {}
+        for item in immutable.items:
+            if item.is_enter:
+                self._enters.setdefault(item.frame_name, []).append(item)
+            for output, dst, _ in item.data_edges:
+                self._before.setdefault(dst.id, []).append((item, output))
+            for dst in item.control_edges:
+                self._before.setdefault(dst.id, []).append((item, -1))
+        self._alive: dict[int, bool] = {}
+        self._find()
+
+    def _find(self) -> None:
+        """Whether each node of the root frame ran; inputs first."""
+        stack = [item for item in self._items if not item.frame.name]
+        while stack:
+            item = stack[-1]
+            if item.id in self._alive:
+                stack.pop()
+                continue
+            missing = [
+                src
+                for before, _ in self._before.get(item.id, ())
+                for src in self._in_root(before)
+                if src.id not in self._alive
+            ]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            edges = self._before.get(item.id, ())
+            if item.is_merge:
+                self._alive[item.id] = any(
+                    self._carries(src, output) for src, output in edges if output >= 0
+                )
+            else:
+                self._alive[item.id] = item.is_control_trigger or all(
+                    self._carries(src, output) for src, output in edges
+                )
+
+    def _in_root(self, src: NodeItem) -> Sequence[NodeItem]:
+        """The node itself; for an Exit, what enters its loop."""
+        return self._enters.get(src.frame.name, ()) if src.frame.name else (src,)
+
+    def _carries(self, src: NodeItem, output: int) -> bool:
+        if not all(self._alive[one.id] for one in self._in_root(src)):
+            return False
+        if output >= 0 and src.op in _SWITCHES:
+            return bool(self._sides.get(src.id)) == (output == 1)
+        return True
+
+    def origin(self, position: int) -> NodeItem | None:
+        """The node that began the deadness of a result: a Switch, in most cases."""
+        here = next(
+            item
+            for item in self._items
+            if item.action == RETVAL and item.argument_index == position
+        )
+        seen = {here.id}
+        while True:
+            following: NodeItem | None = None
+            origin: NodeItem | None = None
+            for before, output in self._before.get(here.id, ()):
+                for src in self._in_root(before):
+                    if not self._alive[src.id] and src.id not in seen:
+                        following = following or src
+                if following is not None:
+                    break
+                if before.op in _SWITCHES and output >= 0:
+                    origin = before
+                elif before.destination == INTO_PARENT:
+                    origin = origin or before
+            if following is None:
+                return origin
+            seen.add(following.id)
+            here = following

@@ -1,0 +1,255 @@
+"""A partition that runs as an emitted function, and when it does.
+
+A partition with loops is lowered before its first run, because a loop pays for it at once; any
+other when it runs for the second time, because most signatures of a notebook run once.  Who is
+watched, measured or limited runs on the reference executor.
+"""
+
+from __future__ import annotations
+
+import enum
+from contextlib import contextmanager
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.common_runtime.immutable_executor_state import ARG
+from tfnb.common_runtime.kernel_errors import annotate
+from tfnb.common_runtime.lowering.absence import absent_value
+from tfnb.common_runtime.lowering.emit import EmittedFunction, rank_matters
+from tfnb.common_runtime.lowering.order import Unrecognised
+from tfnb.common_runtime.lowering.program import Compute
+from tfnb.common_runtime.lowering.ranks import instructions_in
+from tfnb.common_runtime.lowering.recognise import recognise
+from tfnb.common_runtime.waiting import with_account
+from tfnb.core import dtypes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+
+    from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, NodeItem
+    from tfnb.common_runtime.lowering.program import Program
+    from tfnb.common_runtime.run_state import CallFrame, RunState
+    from tfnb.core.errors import OpError
+    from tfnb.core.op_kernel import StepContext
+
+
+class Lowering(enum.Enum):
+    """When partitions run as emitted functions."""
+
+    NEVER = enum.auto()
+    WHEN_IT_PAYS = enum.auto()
+    ALWAYS = enum.auto()  # from the first run on, where they can
+
+
+_lowering = Lowering.WHEN_IT_PAYS
+
+
+@contextmanager
+def lowering(when: Lowering) -> Iterator[None]:
+    """Has all partitions of the process run one way for a while: for comparing the two."""
+    global _lowering
+    before, _lowering = _lowering, when
+    try:
+        yield
+    finally:
+        _lowering = before
+
+
+MAX_NODES = 20_000
+"""A longer function takes Python's compiler longer than it saves."""
+MAX_NODES_AT_ONCE = 3_000
+"""A partition with loops that is longer is not lowered before its second run."""
+# For so many sets of arguments that are scalars there is a function of its own.
+_MOST_VARIANTS = 4
+
+
+class LoweredStep:
+    """One partition as a function, or as a few: one for each set of arguments that are scalars.
+
+    Attributes:
+      has_conditional_fetch: whether a fetch may be dead.
+    """
+
+    def __init__(self, immutable: ImmutableExecutorState) -> None:
+        """Lowers a partition.
+
+        Raises:
+          Unrecognised: it cannot be written.
+        """
+        self._immutable = immutable
+        program = recognise(immutable)
+        self.has_conditional_fetch = program.has_conditional_fetch
+        self._predicates = program.predicates
+        self._switches = program.switches
+        self._arguments = _scalar_candidates(program)
+        self._variants: dict[tuple[int, ...], EmittedFunction] = {}
+        self._only: EmittedFunction | None = None
+        if not self._arguments:
+            self._only = EmittedFunction(immutable, program, ())
+
+    @property
+    def source(self) -> str:
+        """The text of the function; of that which was written last, if there are several."""
+        return self._any().source
+
+    @property
+    def items(self) -> list[NodeItem | None]:
+        """The node of each line, by line number; None for lines that are no node."""
+        return self._any().items
+
+    def _any(self) -> EmittedFunction:
+        if self._only is not None:
+            return self._only
+        return list(self._variants.values())[-1] if self._variants else self._variant(())
+
+    def _variant(self, scalar_args: tuple[int, ...]) -> EmittedFunction:
+        found = self._variants.get(scalar_args)
+        if found is None:
+            if len(self._variants) >= _MOST_VARIANTS and scalar_args:
+                return self._variant(())
+            program = recognise(self._immutable)
+            found = EmittedFunction(self._immutable, program, scalar_args)
+            self._variants[scalar_args] = found
+        return found
+
+    def run(self, run_state: RunState, step: StepContext) -> Sequence[Any]:
+        """Runs one step; gives the predicates that decided which fetches are dead.
+
+        Raises:
+          OpError: a kernel failed, or the step was asked to end.
+        """
+        frame = run_state.call_frame
+        args, retvals = (frame.args, frame.retvals) if frame is not None else ((), [])
+        emitted = self._only
+        if emitted is None:
+            emitted = self._variant(
+                tuple([i for i in self._arguments if isinstance(args[i], np.generic)])
+            )
+        if emitted.loops:
+            run_state.emitted = emitted, get_ident()
+        immutable = self._immutable
+        if not immutable.is_checked:
+            emitted.check_first_outputs()
+        try:
+            predicates: Sequence[Any] = emitted.call(args, retvals, step, run_state) or ()
+            immutable.is_checked = True
+            return predicates
+        except Exception as error:
+            found = self._explained(emitted, run_state, error)
+            if found is error:
+                raise
+            raise found from found.__cause__
+        except KeyboardInterrupt as error:
+            with_account(error, emitted.loops_at(emitted.place_of(error.__traceback__)))
+            raise
+
+    def check_retvals(
+        self, frame: CallFrame, predicates: Sequence[Any], names: Sequence[str]
+    ) -> None:
+        """Refuses a step that ended without a value for one of its fetches.
+
+        Args:
+          frame: that of the step.
+          predicates: what :meth:`run` gave.
+          names: of the fetches.
+
+        Raises:
+          InvalidArgumentError: a fetched tensor is dead.
+        """
+        for position, value in enumerate(frame.retvals):
+            if value is None:
+                raise self.absent_value(predicates, position, f"'{names[position]}'")
+
+    def absent_value(self, predicates: Sequence[Any], position: int, name: str) -> OpError:
+        """The error of a step that ended without a value for a fetch."""
+        values = dict(zip(self._predicates, predicates, strict=True))
+        sides = {switch: values.get(name) for switch, name in self._switches.items()}
+        return absent_value(self._immutable, sides, position, name)
+
+    def _explained(
+        self, emitted: EmittedFunction, run_state: RunState, error: Exception
+    ) -> BaseException:
+        place = emitted.place_of(error.__traceback__)
+        if error is run_state.stop:
+            return with_account(error, emitted.loops_at(place))
+        item = None if place is None else emitted.items[place.tb_lineno]
+        if place is None or item is None:
+            return error
+        inputs = emitted.inputs_at(place)
+        if place.tb_lineno in emitted.expressions:
+            # An expression knows no words; the kernel has them.
+            assert item.compute is not None
+            try:
+                item.compute(*inputs)
+            except Exception as again:
+                error = again.with_traceback(error.__traceback__)
+        return annotate(error, item.name, item.op, self._immutable.device.name, inputs)
+
+    def node_of(self, traceback: TracebackType | None) -> NodeItem | None:
+        """The node whose line a traceback passes through."""
+        functions = list(self._variants.values())
+        if self._only is not None:
+            functions.append(self._only)
+        for emitted in functions:
+            place = emitted.place_of(traceback)
+            if place is not None:
+                return emitted.items[place.tb_lineno]
+        return None
+
+
+def _scalar_candidates(program: Program) -> tuple[int, ...]:
+    """The arguments of which it matters whether they are scalars."""
+    if not rank_matters(program):
+        return ()
+    found = []
+    for instruction in instructions_in(program.root):
+        if isinstance(instruction, Compute) and instruction.item.action == ARG:
+            dtype = instruction.item.output_types[0]
+            if dtype not in (dtypes.string, dtypes.resource, dtypes.variant):
+                found.append(instruction.item.argument_index)
+    return tuple(found)
+
+
+def lower(immutable: ImmutableExecutorState) -> LoweredStep | None:
+    """The partition as a function, or None where it waits, is too long, or is not recognised."""
+    if immutable.has_async or len(immutable.items) > MAX_NODES:
+        return None
+    try:
+        return LoweredStep(immutable)
+    except (Unrecognised, RecursionError, SyntaxError):
+        return None
+
+
+def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> LoweredStep | None:
+    """What runs a partition in this step; None: the reference executor."""
+    hooks = run_state.hooks
+    if not (
+        hooks.node_started is hooks.node_done is run_state.record_outputs is None
+        and hooks.iteration_started is hooks.iteration_done is None
+        and hooks.frame_entered is hooks.frame_done is None
+    ):
+        return None
+    lowered = immutable.lowered
+    if _lowering is not Lowering.WHEN_IT_PAYS:
+        if _lowering is Lowering.NEVER:
+            return None
+        if lowered is None and not immutable.cannot_be_lowered:
+            lowered = immutable.lowered = lower(immutable)
+            immutable.cannot_be_lowered = lowered is None
+        return lowered
+    if lowered is not None:
+        return lowered
+    if immutable.cannot_be_lowered:
+        return None
+    num_runs = immutable.num_runs = immutable.num_runs + 1
+    has_loops = len(immutable.frames) > 1 and len(immutable.items) <= MAX_NODES_AT_ONCE
+    if num_runs < (1 if has_loops else 2):
+        return None
+    lowered = immutable.lowered = lower(immutable)
+    immutable.cannot_be_lowered = lowered is None
+    # A partition without control flow is run by its schedule once more: that is not slow, and a
+    # thread that waits for the function pays for it now.
+    return lowered if immutable.schedule is None else None

@@ -1,0 +1,195 @@
+"""What a partition becomes on its way to source: blocks of instructions over registers.
+
+A register is a name of a local variable; a name that begins with ``c`` is a constant of the emitted
+function.  A block is a list of instructions that run in their order.  Blocks stand in each other
+as frames and the sides of conds do::
+
+    Program.root      v0 = args[0]
+                      Assign          v3 = v0
+                      Loop
+                          v5 = v3 < c1
+                          Leave       unless v5
+                          v7 = v3 + c2
+                          Assign      v3 = v7
+                      retvals[0] = v3
+
+``recognise.py`` makes a program, ``ranks.py`` finds out which registers hold scalars, ``frees.py``
+says where a register ends, ``emit.py`` writes the source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfnb.common_runtime.immutable_executor_state import NodeItem
+
+
+@dataclass(slots=True, eq=False)
+class Compute:
+    """A node runs: results = kernel(args)."""
+
+    item: NodeItem
+    args: list[str]
+    results: list[str]
+
+
+@dataclass(slots=True, eq=False)
+class Read:
+    """A reference is read where a node that only hands values on has one as its input."""
+
+    item: NodeItem
+    source: str
+    target: str
+
+
+@dataclass(slots=True, eq=False)
+class Copy:
+    """A side of a cond gives a Merge its value, and its position where somebody wants it."""
+
+    item: NodeItem
+    source: str
+    target: str
+    position: int
+    index_target: str
+
+
+@dataclass(slots=True, eq=False)
+class Clear:
+    """A Merge that may stay without a value has none yet."""
+
+    item: NodeItem
+    target: str
+
+
+@dataclass(slots=True, eq=False)
+class CheckPredicate:
+    """A Switch refuses a predicate that is no scalar."""
+
+    item: NodeItem
+    predicate: str
+
+
+@dataclass(slots=True, eq=False)
+class If:
+    """What runs where a predicate is true, and where it is false.
+
+    With ``is_presence`` the question is whether the register holds a value at all.
+    """
+
+    predicate: str
+    is_presence: bool
+    then: Block = field(default_factory=list)
+    otherwise: Block = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Assign:
+    """The variables of a loop get their first values, or those of the next iteration, at once.
+
+    ``position`` is what a Merge says of itself then: 0 for the first values, 1 for the others.
+    """
+
+    items: list[NodeItem]
+    targets: list[str]
+    sources: list[str]
+    position: int
+    index_targets: list[str]
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """A frame; in front of it stands the :class:`Assign` of first values.
+
+    The body has one :class:`Leave` among its instructions, in none of the blocks inside it, and
+    ends with the Assign of the next values.
+    """
+
+    frame_name: str
+    number: int  # unique in the program
+    body: Block = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Leave:
+    """The loop ends here, after ``exits``, unless the predicate says ``goes_on``."""
+
+    predicate: str
+    goes_on: bool
+    exits: Block = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Free:
+    """Registers that nobody reads any more."""
+
+    registers: list[str]
+
+
+type_of_instruction = (
+    Compute | Read | Copy | Clear | CheckPredicate | If | Assign | Loop | Leave | Free
+)
+Block = list[type_of_instruction]
+
+
+@dataclass(slots=True, eq=False)
+class Program:
+    """A partition.
+
+    Attributes:
+      root: what a step runs.
+      constants: the values of registers that never change.
+      item_of: the node whose value a register is, by register: (node, output).
+      has_conditional_fetch: a fetch may be dead.
+      switches: the register of the predicate of each Switch in the root frame, by the Switch's id;
+        empty where no fetch can be dead.
+      predicates: these registers, each once.
+      num_loops: how many frames there are.
+    """
+
+    root: Block = field(default_factory=list)
+    constants: dict[str, Any] = field(default_factory=dict)
+    item_of: dict[str, tuple[NodeItem, int]] = field(default_factory=dict)
+    has_conditional_fetch: bool = False
+    switches: dict[int, str] = field(default_factory=dict)
+    predicates: list[str] = field(default_factory=list)
+    num_loops: int = 0
+
+
+def reads_of(instruction: type_of_instruction) -> list[str]:
+    """The registers an instruction reads by itself, not those of the blocks inside it."""
+    if isinstance(instruction, Compute):
+        return instruction.args
+    if isinstance(instruction, Read | Copy):
+        return [instruction.source]
+    if isinstance(instruction, If | Leave | CheckPredicate):
+        return [instruction.predicate]
+    if isinstance(instruction, Assign):
+        return instruction.sources
+    return []
+
+
+def writes_of(instruction: type_of_instruction) -> list[str]:
+    """The registers an instruction sets by itself."""
+    if isinstance(instruction, Compute):
+        return instruction.results
+    if isinstance(instruction, Read | Clear):
+        return [instruction.target]
+    if isinstance(instruction, Copy):
+        found = [instruction.target]
+        return [*found, instruction.index_target] if instruction.index_target else found
+    if isinstance(instruction, Assign):
+        return [*instruction.targets, *instruction.index_targets]
+    return []
+
+
+def insides_of(instruction: type_of_instruction) -> list[Block]:
+    """The blocks inside an instruction."""
+    if isinstance(instruction, If):
+        return [instruction.then, instruction.otherwise]
+    if isinstance(instruction, Loop):
+        return [instruction.body]
+    if isinstance(instruction, Leave):
+        return [instruction.exits]
+    return []

@@ -1,0 +1,78 @@
+"""Which registers of a program hold scalars, whatever is fed.
+
+Ops with an expression work element by element, so they make scalars of scalars; a variable of a
+loop is one if its first value and the next are.  What nothing is known of is no scalar.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfnb.common_runtime.immutable_executor_state import ARG
+from tfnb.common_runtime.lowering.program import (
+    Assign,
+    Block,
+    Clear,
+    Compute,
+    Copy,
+    Program,
+    insides_of,
+    writes_of,
+)
+from tfnb.core.op_expression import expressions_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from tfnb.common_runtime.lowering.program import type_of_instruction
+
+
+def scalar_registers(program: Program, scalar_args: Collection[int]) -> set[str]:
+    """The registers that hold scalars if the arguments with these numbers do."""
+    scalars: set[str] = set()
+    readers: dict[str, list[str]] = {}
+    lost: list[str] = []
+    for name, value in program.constants.items():
+        scalars.add(name) if np.ndim(value) == 0 else lost.append(name)
+    for instruction in instructions_in(program.root):
+        sources = _sources(instruction, scalar_args)
+        for target in writes_of(instruction):
+            if sources is None:
+                lost.append(target)
+            scalars.add(target)
+        for target, source in sources or ():
+            readers.setdefault(source, []).append(target)
+    # All are taken for scalars until something that is none reaches them.
+    while lost:
+        name = lost.pop()
+        scalars.discard(name)
+        lost += [reader for reader in readers.get(name, ()) if reader in scalars]
+    return scalars
+
+
+def _sources(
+    instruction: type_of_instruction, scalar_args: Collection[int]
+) -> list[tuple[str, str]] | None:
+    """Which register's rank decides which register's; None where a result is of any rank."""
+    if isinstance(instruction, Compute):
+        item = instruction.item
+        if item.action == ARG:
+            return [] if item.argument_index in scalar_args else None
+        if item.kernel is None or not expressions_of(item.kernel):
+            return None
+        return [(result, arg) for result in instruction.results for arg in instruction.args]
+    if isinstance(instruction, Assign):
+        return list(zip(instruction.targets, instruction.sources, strict=True))
+    if isinstance(instruction, Copy):
+        return [(instruction.target, instruction.source)]
+    return [] if isinstance(instruction, Clear) else None
+
+
+def instructions_in(block: Block) -> Iterator[type_of_instruction]:
+    """The instructions of a block and of all blocks inside it."""
+    for instruction in block:
+        yield instruction
+        for inside in insides_of(instruction):
+            yield from instructions_in(inside)

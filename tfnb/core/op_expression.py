@@ -1,0 +1,81 @@
+"""What a kernel computes, as a line of Python: for functions that are written out.
+
+An op that says so where it is registered runs without a call of its kernel::
+
+    add_v2.expression("{x} + {y}")
+    floor_mod.expression("{x} % {y} if {y} else {kernel}", types=INTEGERS, scalars_only=True)
+
+An expression gives what the kernel gives, to the last bit, for every input it is allowed for, and
+the op works element by element: of scalars it makes a scalar.  Where it raises, the kernel is
+called with the same inputs and says what is wrong.  ``tests/ops/test_expressions.py`` holds each
+expression to its kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfnb.core.dtypes import DType
+    from tfnb.core.op_kernel import OpKernel
+
+_FIELD = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(slots=True, frozen=True)
+class Expression:
+    """One way to write an op.
+
+    Attributes:
+      text: inputs by name in braces; ``{kernel}`` is a call of the kernel with all inputs.
+      types: the values of the attribute ``T`` that it is for; None: all.
+      scalars_only: whether every input must be of rank 0.
+      names: what else stands in braces: functions and constants.
+    """
+
+    text: str
+    types: frozenset[DType] | None = None
+    scalars_only: bool = False
+    names: Mapping[str, Any] = field(default_factory=dict)
+
+    def write(self, args: Mapping[str, str], call: str, names: Mapping[str, str]) -> str:
+        """The expression over variables.
+
+        Args:
+          args: variable by input.
+          call: a call of the kernel.
+          names: variable by name of ``self.names``.
+        """
+
+        def replace(found: re.Match[str]) -> str:
+            name = found[1]
+            return call if name == "kernel" else args.get(name) or names[name]
+
+        return _FIELD.sub(replace, self.text)
+
+
+def expressions_of(kernel: OpKernel) -> tuple[Expression, ...]:
+    """The expressions that a node's kernel may be written as.
+
+    None where the kernel is another one than the op's own, is wrapped, or runs elsewhere than on a
+    CPU.
+    """
+    definition = kernel.definition
+    if not definition.expressions or kernel.device.device_type != "CPU":
+        return ()
+    compute = kernel.compute
+    if (
+        not isinstance(compute, partial)
+        or compute.func is not definition.function
+        or compute.args != (np,)
+    ):
+        return ()
+    dtype = kernel.attrs.get("T")
+    return tuple(one for one in definition.expressions if one.types is None or dtype in one.types)
