@@ -192,6 +192,96 @@ def quantized_frozen() -> Any:
 
 
 @case
+def lookup_tables_old() -> Any:
+    """Tables behind references to strings, as graphs before TensorFlow 1.4 have them."""
+    raw = tf.raw_ops
+    words = raw.HashTable(key_dtype=tf.string, value_dtype=tf.int64, shared_name="words")
+    fill = raw.InitializeTable(
+        table_handle=words, keys=["a", "b", "c"], values=tf.constant([5, 6, 7], tf.int64)
+    )
+    asked = tf.placeholder(tf.string, [None], name="asked")
+    minus = tf.constant(-1, tf.int64)
+    found = raw.LookupTableFind(table_handle=words, keys=asked, default_value=minus, name="found")
+    size = raw.LookupTableSize(table_handle=words, name="size")
+    again = raw.HashTable(key_dtype=tf.string, value_dtype=tf.int64, shared_name="words")
+    shared = raw.LookupTableFind(table_handle=again, keys=asked, default_value=minus, name="shared")
+    other = raw.HashTable(key_dtype=tf.string, value_dtype=tf.string, shared_name="words")
+    mutable = raw.MutableHashTable(key_dtype=tf.int64, value_dtype=tf.float32)
+    keys = tf.constant([3, 4], tf.int64)
+    insert = raw.LookupTableInsert(table_handle=mutable, keys=keys, values=[0.5, 1.5])
+    replace = raw.LookupTableImport(table_handle=mutable, keys=keys[:1], values=[2.5])
+    export = raw.LookupTableExport(
+        table_handle=mutable, Tkeys=tf.int64, Tvalues=tf.float32, name="export"
+    )
+    export = [tf.sort(part) for part in export]
+    vectors = raw.MutableHashTableOfTensors(
+        key_dtype=tf.string, value_dtype=tf.float32, value_shape=[2]
+    )
+    put = raw.LookupTableInsert(table_handle=vectors, keys=["x"], values=[[1.0, 2.0]])
+    get = raw.LookupTableFind(
+        table_handle=vectors, keys=["x", "y"], default_value=[8.0, 9.0], name="get"
+    )
+    wrong = raw.LookupTableFind(table_handle=mutable, keys=asked, default_value="no", name="wrong")
+    feeds = {asked: np.array(["b", "z", "a"], object)}
+    return [
+        run([found], feeds),
+        run(targets=[fill]),
+        run([found, size, shared], feeds),
+        run(targets=[fill]),
+        run(targets=[other.op]),
+        run(targets=[insert]),
+        run(export),
+        run(targets=[replace]),
+        run(export),
+        run(targets=[put]),
+        run([get]),
+        run([wrong], feeds),
+    ]
+
+
+@case
+def ragged_variants() -> Any:
+    """Ragged tensors packed into variants, whole and row by row, and unpacked again."""
+    raw = tf.raw_ops
+    outer, inner = (tf.constant(v, tf.int64) for v in ([0, 2, 2, 3], [0, 1, 3, 6]))
+    values = tf.placeholder(tf.float32, [None], name="values")
+    feeds = {values: np.arange(6, dtype=np.float32)}
+    whole = raw.RaggedTensorToVariant(
+        rt_nested_splits=[outer, inner], rt_dense_values=values, batched_input=False
+    )
+    rows = raw.RaggedTensorToVariant(
+        rt_nested_splits=[outer, inner], rt_dense_values=values, batched_input=True
+    )
+    flat = raw.RaggedTensorToVariant(
+        rt_nested_splits=[], rt_dense_values=tf.reshape(values, [3, 2]), batched_input=True
+    )
+
+    def unpack(encoded: Any, into: int, rank: int) -> list[Any]:
+        found = raw.RaggedTensorFromVariant(
+            encoded_ragged=encoded,
+            input_ragged_rank=into,
+            output_ragged_rank=rank,
+            Tvalues=tf.float32,
+            Tsplits=tf.int64,
+        )
+        return [*found.output_nested_splits, found.output_dense_values]
+
+    back = unpack(whole, 2, 2)
+    slope = tf.gradients(tf.square(unpack(rows, 1, 2)[-1]), values)
+    return [
+        run(back, feeds),
+        run(unpack(rows, 1, 2), feeds),
+        run(unpack(rows, -1, 2), feeds),
+        run(unpack(rows[2], 1, 1), feeds),
+        run(unpack(rows[1], 1, 1), feeds),
+        run(unpack(flat, 0, 1), feeds),
+        run(unpack(tf.stack([rows, rows]), 1, 3), feeds),
+        run(slope, feeds),
+        run(unpack(rows[0], 0, 0), feeds),
+    ]
+
+
+@case
 def matmul_softmax() -> Any:
     """A linear classifier's forward pass."""
     x = tf.placeholder(tf.float32, [None, 4], name="x")

@@ -216,6 +216,22 @@ def test_lines_become_entries(sess: tf.Session, tmp_path: Path) -> None:
     assert numbers == {1: np.float32(2.5), 2: np.float32(3)}
 
 
+def test_a_table_behind_a_reference_is_filled_from_a_file(sess: tf.Session, tmp_path: Path) -> None:
+    """The op of old graphs reads the same lines."""
+    path = tmp_path / "vocab"
+    path.write_text(TABLE)
+    table = ops.HashTable(key_dtype=tf.string, value_dtype=tf.int64)
+    sess.run(
+        ops.InitializeTableFromTextFile(
+            table_handle=table, filename=str(path), key_index=0, value_index=-1
+        )
+    )
+    found = ops.LookupTableFind(
+        table_handle=table, keys=tf.constant(["b", "x"]), default_value=longs(-1)
+    )
+    assert sess.run(found).tolist() == [1, -1]
+
+
 @pytest.mark.parametrize(
     ("text", "key", "value", "attrs", "message"),
     [

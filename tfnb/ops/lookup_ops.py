@@ -26,6 +26,7 @@ from tfnb.ops.lookup_tables import (
     MutableHashTable,
     entries_of_text,
 )
+from tfnb.ops.named_resources import find_resource
 
 EXPORTS = {
     "tf": ["tables_initializer", "initialize_all_tables"],
@@ -171,6 +172,27 @@ def _table(
     return found
 
 
+def static_table(ctx: OpKernelContext) -> ResourceHandle:
+    """The node's table that is filled once."""
+    return _table(ctx, HashTable, _STATIC)
+
+
+def mutable_table(ctx: OpKernelContext) -> ResourceHandle:
+    """The node's table that may change, with scalars as values."""
+    return _table(ctx, MutableHashTable, _MUTABLE)
+
+
+def table_of_tensors(ctx: OpKernelContext, value_shape: TensorShape) -> ResourceHandle:
+    """The node's table that may change, with vectors as values.
+
+    Raises:
+      InvalidArgumentError: the shape of a value is not that of a vector.
+    """
+    if value_shape.rank != 1 or not value_shape.is_fully_defined():
+        raise errors.invalid_argument(f"Default value must be a vector, got shape {value_shape}")
+    return _table(ctx, MutableHashTable, _OF_TENSORS, value_shape)
+
+
 def _name(attr: Any) -> str:
     return attr.decode() if isinstance(attr, bytes) else str(attr)
 
@@ -204,7 +226,7 @@ _DTYPES = ("key_dtype: type", "value_dtype: type")
 )  # fmt: skip
 def hash_table_v2(ctx: OpKernelContext) -> Any:
     """A table that is filled once."""
-    return _table(ctx, HashTable, _STATIC)
+    return static_table(ctx)
 
 
 @register_op(
@@ -213,7 +235,7 @@ def hash_table_v2(ctx: OpKernelContext) -> Any:
 )  # fmt: skip
 def mutable_hash_table_v2(ctx: OpKernelContext) -> Any:
     """A table that may change, with scalars as values."""
-    return _table(ctx, MutableHashTable, _MUTABLE)
+    return mutable_table(ctx)
 
 
 @register_op(
@@ -222,9 +244,7 @@ def mutable_hash_table_v2(ctx: OpKernelContext) -> Any:
 )  # fmt: skip
 def mutable_hash_table_of_tensors_v2(ctx: OpKernelContext, *, value_shape: TensorShape) -> Any:
     """A table that may change, with vectors as values."""
-    if value_shape.rank != 1 or not value_shape.is_fully_defined():
-        raise errors.invalid_argument(f"Default value must be a vector, got shape {value_shape}")
-    return _table(ctx, MutableHashTable, _OF_TENSORS, value_shape)
+    return table_of_tensors(ctx, value_shape)
 
 
 @register_op(
@@ -267,7 +287,7 @@ def mutable_dense_hash_table_v2(
 
 def _lookup(ctx: OpKernelContext, handle: Any, *attrs: str) -> LookupTable:
     """The table behind a handle; its dtypes must be those of the named attributes."""
-    table: LookupTable = ctx.resource_manager.lookup(handle)
+    table: LookupTable = find_resource(ctx, handle, _TYPE)
     found = tuple(ctx.attrs[attr].name for attr in attrs)
     wanted = (table.key_dtype.name, table.value_dtype.name)[: len(attrs)]
     if found != wanted:
@@ -279,11 +299,9 @@ def _lookup(ctx: OpKernelContext, handle: Any, *attrs: str) -> LookupTable:
 
 
 def _initializable(ctx: OpKernelContext, handle: Any, *attrs: str) -> HashTable:
-    table: LookupTable = ctx.resource_manager.lookup(handle)
+    table: LookupTable = find_resource(ctx, handle, _TYPE)
     if not isinstance(table, HashTable):
-        raise errors.invalid_argument(
-            f"Table {handle.container} {handle.name} is not initializable"
-        )
+        raise errors.invalid_argument(f"Table {table.name} is not initializable")
     _lookup(ctx, handle, *attrs)
     return table
 

@@ -1129,13 +1129,15 @@ OPS: dict[str, str] = {
         "CudnnRNNCanonicalToParamsV2 CudnnRNNParamsSize CudnnRNNParamsToCanonical "
         "CudnnRNNParamsToCanonicalV2 CudnnRNNV2 CudnnRNNV3 Dawsn "
         "ExperimentalParallelInterleaveDataset Expint FFT FFT2D FFT3D FIFOQueue FresnelCos "
-        "FresnelSin IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D InterleaveDataset "
-        "LearnedUnigramCandidateSampler LegacyParallelInterleaveDatasetV2 PaddingFIFOQueue "
-        "ParallelInterleaveDataset ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 "
-        "ParallelInterleaveDatasetV4 PriorityQueue RFFT RFFT2D RFFT3D RandomShuffleQueue "
-        "ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA "
-        "ResourceApplyAdagradV2 ResourceApplyAdam ResourceApplyAdamWithAmsgrad "
-        "ResourceApplyAddSign ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 "
+        "FresnelSin IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D InitializeTable "
+        "InitializeTableFromTextFile InterleaveDataset LearnedUnigramCandidateSampler "
+        "LegacyParallelInterleaveDatasetV2 LookupTableExport LookupTableFind LookupTableImport "
+        "LookupTableInsert LookupTableSize PaddingFIFOQueue ParallelInterleaveDataset "
+        "ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 "
+        "PriorityQueue RFFT RFFT2D RFFT3D RandomShuffleQueue ResourceApplyAdaMax "
+        "ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA ResourceApplyAdagradV2 "
+        "ResourceApplyAdam ResourceApplyAdamWithAmsgrad ResourceApplyAddSign "
+        "ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 "
         "ResourceApplyGradientDescent ResourceApplyKerasMomentum ResourceApplyMomentum "
         "ResourceApplyPowerSign ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent "
         "ResourceApplyRMSProp ResourceScatterAdd ResourceScatterDiv ResourceScatterMax "
@@ -1188,6 +1190,10 @@ OPS: dict[str, str] = {
         "Conv2D Conv2DBackpropFilter Conv2DBackpropInput Conv3D Conv3DBackpropFilterV2 "
         "Conv3DBackpropInputV2 DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter "
         "DepthwiseConv2dNativeBackpropInput"
+    ),
+    "tfnb.ops.count_ops": (
+        "DenseCountSparseOutput RaggedBincount RaggedCountSparseOutput SparseBincount "
+        "SparseCountSparseOutput"
     ),
     "tfnb.ops.cross_entropy_ops": (
         "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits"
@@ -1299,6 +1305,7 @@ OPS: dict[str, str] = {
         "LookupTableFindV2 LookupTableImportV2 LookupTableInsertV2 LookupTableRemoveV2 "
         "LookupTableSizeV2 MutableDenseHashTableV2 MutableHashTableOfTensorsV2 MutableHashTableV2"
     ),
+    "tfnb.ops.lookup_v1_ops": "HashTable MutableHashTable MutableHashTableOfTensors",
     "tfnb.ops.matmul_ops": "BatchMatMul BatchMatMulV2 BatchMatMulV3 MatMul SparseMatMul",
     "tfnb.ops.matrix_decomposition_ops": (
         "Cholesky Eig Lu MatrixLogarithm MatrixSquareRoot Qr SelfAdjointEigV2 Svd"
@@ -1353,6 +1360,13 @@ OPS: dict[str, str] = {
         "QueueDequeue QueueDequeueMany QueueDequeueManyV2 QueueDequeueUpTo QueueDequeueUpToV2 "
         "QueueDequeueV2 QueueEnqueue QueueEnqueueMany QueueEnqueueManyV2 QueueEnqueueV2 "
         "QueueIsClosed QueueIsClosedV2 QueueSize QueueSizeV2 RandomShuffleQueueV2"
+    ),
+    "tfnb.ops.ragged_ops": (
+        "RaggedFillEmptyRows RaggedFillEmptyRowsGrad RaggedGather RaggedRange RaggedTensorToSparse "
+        "RaggedTensorToTensor"
+    ),
+    "tfnb.ops.ragged_variant_ops": (
+        "RaggedTensorFromVariant RaggedTensorToVariant RaggedTensorToVariantGradient"
     ),
     "tfnb.ops.random_ops": (
         "Multinomial ParameterizedTruncatedNormal RandomGamma RandomPoisson RandomPoissonV2 "

@@ -1,0 +1,354 @@
+"""How often numbers occur in each row of sparse and ragged tensors, and sparse answers to that.
+
+Corresponds to TensorFlow's ``bincount_op.cc`` and ``count_ops.cc``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import UNKNOWN_SHAPE, merge_shapes
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.broadcasting import shape_text
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.shape_inference import InferenceContext
+
+_CPU: dict[str, Any] = {"devices": ("CPU",)}
+_TIDX = "Tidx: {int32, int64}"
+_WEIGHTS = "T: {int32, int64, float, double}"
+_BINARY = "binary_output: bool = false"
+
+
+def _scalar_size(size: Any) -> int:
+    if size.size != 1:
+        raise errors.invalid_argument(
+            f"Shape must be rank 0 but is rank {size.ndim}: size must be a scalar"
+        )
+    number = int(size.reshape(()))
+    if number < 0:
+        raise errors.invalid_argument(f"size ({number}) must be non-negative")
+    return number
+
+
+def _counts(rows: Any, values: Any, weights: Any, shape: tuple[int, int], binary: bool) -> Any:
+    """[rows, size] counts, or sums of weights; numbers from `size` on do not count."""
+    if values.size and int(values.min()) < 0:
+        raise errors.invalid_argument("Input must be non-negative")
+    if weights.size and weights.size != values.size:
+        raise errors.invalid_argument(
+            "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it "
+            f"acts as all weights equal to 1. Received {shape_text(weights.shape)}"
+        )
+    out = np.zeros(shape, weights.dtype)
+    inside = values < shape[1]
+    places = (rows[inside], values[inside])
+    if binary:
+        out[places] = 1
+    else:
+        np.add.at(out, places, weights.reshape(-1)[inside] if weights.size else out.dtype.type(1))
+    return out
+
+
+def _sparse_bincount_shape(c: InferenceContext) -> TensorShape:
+    size = c.constant_value(3)
+    if size is None:
+        return UNKNOWN_SHAPE
+    if size.ndim:
+        raise ValueError(f"Shape must be rank 0 but is rank {size.ndim}")
+    if size < 0:
+        raise ValueError(f"size ({int(size)}) must be non-negative")
+    dense_shape = c.constant_value(2)
+    if dense_shape is None:
+        return UNKNOWN_SHAPE
+    return TensorShape([*dense_shape.tolist()[:-1], int(size)])
+
+
+@register_op(
+    "SparseBincount",
+    "indices: int64, values: Tidx, dense_shape: int64, size: Tidx, weights: T -> output: T",
+    _TIDX,
+    _WEIGHTS,
+    _BINARY,
+    shape=_sparse_bincount_shape,
+    **_CPU,
+)
+def sparse_bincount(
+    xp: Any,
+    indices: Any,
+    values: Any,
+    dense_shape: Any,
+    size: Any,
+    weights: Any,
+    *,
+    binary_output: bool,
+) -> Any:
+    """How often each number below size occurs, per row of a sparse matrix."""
+    count = _scalar_size(size)
+    rank = dense_shape.size
+    if rank not in (1, 2):
+        raise errors.invalid_argument(f"Shape must be at most rank 2 but is rank {rank}")
+    if indices.ndim != 2:
+        raise errors.invalid_argument(
+            f"Shape must be rank 2 but is rank {indices.ndim}: indices must be a matrix"
+        )
+    if indices.shape[0] != values.shape[0]:
+        raise errors.invalid_argument(
+            f"Number of values must match first dimension of indices. Got {values.shape[0]} "
+            f"values, indices shape: {shape_text(indices.shape)}"
+        )
+    if rank != indices.shape[1]:
+        raise errors.invalid_argument(
+            "Dense shape must match second dimension of indices. Got dense shape of rank "
+            f"{rank}, indices shape: {shape_text(indices.shape)}"
+        )
+    if (indices < 0).any() or (indices >= dense_shape).any():
+        raise errors.invalid_argument("Index out of bound: indices are not in the dense shape")
+    rows = int(dense_shape[0]) if rank == 2 else 1
+    row = indices[:, 0] if rank == 2 else np.zeros(values.size, np.int64)
+    out = _counts(row, values, weights, (rows, count), binary_output)
+    return out if rank == 2 else out[0]
+
+
+@register_op(
+    "RaggedBincount",
+    "splits: int64, values: Tidx, size: Tidx, weights: T -> output: T",
+    _TIDX,
+    _WEIGHTS,
+    _BINARY,
+    **_CPU,
+)
+def ragged_bincount(
+    xp: Any, splits: Any, values: Any, size: Any, weights: Any, *, binary_output: bool
+) -> Any:
+    """How often each number below size occurs, per row."""
+    count = _scalar_size(size)
+    row = _rows_of(splits, values)
+    return _counts(row, values.reshape(-1), weights, (splits.size - 1, count), binary_output)
+
+
+def _rows_of(splits: Any, values: Any) -> Any:
+    """The row of each value.
+
+    Raises:
+      InvalidArgumentError: these are no splits of the values.
+    """
+    if splits.ndim != 1 or not splits.size:
+        raise errors.invalid_argument(
+            f"Must provide at least 2 elements for the splits argument, got {splits.size}"
+        )
+    if splits[0] != 0:
+        raise errors.invalid_argument(f"Splits must start with 0, not with {splits[0]}")
+    if splits[-1] != values.shape[0]:
+        raise errors.invalid_argument(
+            f"Splits must end with the number of values, got {splits[-1]} instead of "
+            f"{values.shape[0]}"
+        )
+    if (np.diff(splits) < 0).any():
+        raise errors.invalid_argument("Splits must not decrease")
+    return np.repeat(np.arange(splits.size - 1), np.diff(splits))
+
+
+# ---------------------------------------------------------------------------------- sparse counts
+
+_OUT = "output_indices: int64, output_values: output_type, output_dense_shape: int64"
+_COUNT_ATTRS = (
+    "T: {int32, int64}",
+    "minlength: int >= -1 = -1",
+    "maxlength: int >= -1 = -1",
+    "binary_output: bool",
+    "output_type: {int32, int64, float, double}",
+)
+
+
+def _count_shape(c: InferenceContext, rank: int | None) -> list[TensorShape]:
+    return [TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])]
+
+
+def _occurring(
+    rows: Any,
+    values: Any,
+    weights: Any,
+    batch: int | None,
+    output_type: DType,
+    *,
+    minlength: int,
+    maxlength: int,
+    binary_output: bool,
+) -> tuple[Any, Any, Any]:
+    """The numbers that occur with their counts, as a sparse matrix, or vector without a batch."""
+    if weights.size and weights.size != values.size:
+        raise errors.invalid_argument(
+            f"Weights and values must have the same shape. Weight shape: "
+            f"{shape_text(weights.shape)}; values shape: {shape_text(values.shape)}"
+        )
+    if values.size and int(values.min()) < 0:
+        raise errors.invalid_argument("Input values must all be non-negative")
+    flat, own = values.reshape(-1).astype(np.int64), weights.reshape(-1)
+    inside = flat < maxlength if maxlength >= 0 else np.ones(flat.shape, bool)
+    kept, row = flat[inside], rows[inside]
+    pairs = np.stack([row, kept], axis=1).astype(np.int64)
+    found, place = np.unique(pairs, axis=0, return_inverse=True)
+    dtype = output_type.as_numpy_dtype
+    counts = np.zeros(len(found), dtype)
+    if binary_output:
+        counts[:] = 1
+    else:
+        np.add.at(counts, place.reshape(-1), own[inside] if own.size else dtype(1))
+    width = maxlength if maxlength >= 0 else max(int(kept.max(initial=0)) + 1, minlength)
+    if batch is None:
+        return found[:, 1:], counts, np.array([width], np.int64)
+    return found, counts, np.array([batch, width], np.int64)
+
+
+@register_op(
+    "DenseCountSparseOutput",
+    "values: T, weights: output_type -> " + _OUT,
+    *_COUNT_ATTRS,
+    **_CPU,
+)
+def dense_count_sparse_output(
+    xp: Any,
+    values: Any,
+    weights: Any,
+    *,
+    minlength: int,
+    maxlength: int,
+    binary_output: bool,
+    output_type: DType,
+) -> Any:
+    """The numbers that occur in a vector, or in each row of a matrix, and how often."""
+    if values.ndim not in (1, 2):
+        raise errors.invalid_argument(
+            f"Input must be a 1 or 2-dimensional tensor. Got: {values.ndim}"
+        )
+    if weights.size and weights.shape != values.shape:
+        raise errors.invalid_argument(
+            f"Weights and values must have the same shape. Weight shape: "
+            f"{shape_text(weights.shape)}; values shape: {shape_text(values.shape)}"
+        )
+    is_matrix = values.ndim == 2
+    rows = np.repeat(np.arange(values.shape[0]), values.shape[1]) if is_matrix else None
+    return _occurring(
+        np.zeros(values.size, np.int64) if rows is None else rows,
+        values,
+        weights,
+        values.shape[0] if is_matrix else None,
+        output_type,
+        minlength=minlength,
+        maxlength=maxlength,
+        binary_output=binary_output,
+    )
+
+
+@dense_count_sparse_output.shape
+def _(c: InferenceContext) -> list[TensorShape]:
+    dims, weights = c.inputs[0].dim_values, c.inputs[1].dim_values
+    if weights is not None and None not in weights and 0 not in weights:
+        dims = merge_shapes(c.inputs[0], c.inputs[1]).dim_values
+    return _count_shape(c, None if dims is None else len(dims))
+
+
+@register_op(
+    "SparseCountSparseOutput",
+    "indices: int64, values: T, dense_shape: int64, weights: output_type -> " + _OUT,
+    *_COUNT_ATTRS,
+    **_CPU,
+)
+def sparse_count_sparse_output(
+    xp: Any,
+    indices: Any,
+    values: Any,
+    dense_shape: Any,
+    weights: Any,
+    *,
+    minlength: int,
+    maxlength: int,
+    binary_output: bool,
+    output_type: DType,
+) -> Any:
+    """The same of a sparse vector or matrix."""
+    if indices.ndim != 2:
+        raise errors.invalid_argument(
+            f"Input indices must be a 2-dimensional tensor. Got: {shape_text(indices.shape)}"
+        )
+    if values.ndim != 1:
+        raise errors.invalid_argument(
+            f"Input values must be a 1-dimensional tensor. Got: {shape_text(values.shape)}"
+        )
+    if dense_shape.ndim != 1:
+        raise errors.invalid_argument(
+            f"Input shape must be a 1-dimensional tensor. Got: {shape_text(dense_shape.shape)}"
+        )
+    if values.shape[0] != indices.shape[0]:
+        raise errors.invalid_argument(
+            f"Number of values must match first dimension of indices. Got {values.shape[0]} "
+            f"values, indices shape: {shape_text(indices.shape)}"
+        )
+    if dense_shape.shape[0] != indices.shape[1]:
+        raise errors.invalid_argument(
+            "Number of dimensions must match second dimension of indices. Got "
+            f"{dense_shape.shape[0]} dimensions, indices shape: {shape_text(indices.shape)}"
+        )
+    if not dense_shape.size:
+        raise errors.invalid_argument("The shape argument requires at least one element.")
+    if (indices < 0).any() or (indices >= dense_shape).any():
+        raise errors.invalid_argument("Index out of bound: indices are not in the dense shape")
+    is_matrix = dense_shape.size > 1
+    return _occurring(
+        indices[:, 0] if is_matrix else np.zeros(values.size, np.int64),
+        values,
+        weights,
+        int(dense_shape[0]) if is_matrix else None,
+        output_type,
+        minlength=minlength,
+        maxlength=maxlength,
+        binary_output=binary_output,
+    )
+
+
+@sparse_count_sparse_output.shape
+def _(c: InferenceContext) -> list[TensorShape]:
+    dims = c.inputs[0].dim_values
+    rank = None if dims is None or len(dims) < 2 else dims[1]
+    return _count_shape(c, rank)
+
+
+@register_op(
+    "RaggedCountSparseOutput",
+    "splits: int64, values: T, weights: output_type -> " + _OUT,
+    *_COUNT_ATTRS,
+    shape=lambda c: _count_shape(c, None if c.inputs[1].dim_values is None else 2),
+    **_CPU,
+)
+def ragged_count_sparse_output(
+    xp: Any,
+    splits: Any,
+    values: Any,
+    weights: Any,
+    *,
+    minlength: int,
+    maxlength: int,
+    binary_output: bool,
+    output_type: DType,
+) -> Any:
+    """The same of each row of a ragged matrix."""
+    if splits.ndim != 1 or splits.size < 2:
+        raise errors.invalid_argument(
+            f"Must provide at least 2 elements for the splits argument: {splits.size}"
+        )
+    return _occurring(
+        _rows_of(splits, values),
+        values,
+        weights,
+        splits.size - 1,
+        output_type,
+        minlength=minlength,
+        maxlength=maxlength,
+        binary_output=binary_output,
+    )
