@@ -57,9 +57,12 @@ class DebuggedExecutorState(ExecutorState):
         # What becomes ready goes to the propagator's queue; the reference's loop sees one node.
         self.ready = one
         try:
-            while every:
+            while every or self._bring_back(every):
                 if self.run_state.stop is not None:
                     raise self.run_state.stop
+                if every[0][0].waits_for_others and len(every) > 1:
+                    self.put_off.append(every.popleft())
+                    continue
                 tagged = self.debugger.choose(self, every)
                 self._outputs = None
                 one.append(tagged)
@@ -68,6 +71,17 @@ class DebuggedExecutorState(ExecutorState):
                     self.debugger.ran(self, tagged, self._outputs)
         finally:
             self.ready = every
+
+    def _bring_back(self, every: deque[type_of_tagged_node]) -> bool:
+        """Makes one of the writers ready that had to wait; says whether there was one."""
+        if not self.put_off:
+            return False
+        every.append(self.put_off.popleft())
+        return True
+
+    def _take_put_off(self) -> bool:
+        # The loop of the reference runs the one node it was given.
+        return False
 
     def finish_async(self, tagged: type_of_tagged_node, outputs: Any) -> None:
         """Goes on after an asynchronous kernel has answered; the debugger hears of it.

@@ -265,9 +265,9 @@ def initialize(
             {items[writer].id: variable for writer, variable in late.writers.items()},
         )
         state.num_values = frames[""].total_inputs
-    else:
-        for writer in late.writers_with_readers():
-            items[writer].waits_for_others = True
+    # A partition with a schedule may run without, too: with a pool, or driven by a debugger.
+    for writer in late.writers_with_readers():
+        items[writer].waits_for_others = True
     return state
 
 

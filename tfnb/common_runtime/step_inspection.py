@@ -416,4 +416,4 @@ def _as_bytes(array: Any) -> Any:
 
 def _queue(executor: ExecutorState) -> list[type_of_tagged_node]:
     """What is ready; while a debugger drives it, that lies in the propagator's queue only."""
-    return list(executor.propagator.ready)
+    return [*executor.propagator.ready, *executor.put_off]

@@ -442,6 +442,19 @@ def test_two_debuggers_of_one_session_are_refused(session):
         Debugger(session).attach()
 
 
+def test_writers_wait_for_readers_as_they_do_undebugged(session):
+    """A read that nothing orders comes before the assignment, stepped through or not."""
+    v = tf.Variable(1.0, name="v", use_resource=False)
+    seen = tf.add(v, 0.0, name="seen")
+    write = tf.assign_add(v, 1.0, name="write")
+    session.run(tf.global_variables_initializer())
+    plain = [session.run([write, seen]) for _ in range(3)]
+    session.run(tf.global_variables_initializer())
+    with Script(*[_step] * 1000).attach(session, stop_at_start=True):
+        stepped = [session.run([write, seen]) for _ in range(3)]
+    assert stepped == plain
+
+
 def test_results_are_those_of_an_undebugged_step(session):
     """Training steps, loops and queues give bit-equal results when they are stepped through."""
     v = tf.Variable(tf.ones([3]), name="v", use_resource=False)
