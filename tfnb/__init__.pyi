@@ -21,6 +21,7 @@ from tfnb.client.public import compat as compat
 from tfnb.client.public import data as data
 from tfnb.client.public import debugger as debugger
 from tfnb.client.public import debugging as debugging
+from tfnb.client.public import distributions as distributions
 from tfnb.client.public import dtypes as dtypes
 from tfnb.client.public import errors as errors
 from tfnb.client.public import flags as flags
@@ -835,6 +836,7 @@ __all__ = [
     "disable_tensor_equality",
     "disable_v2_behavior",
     "disable_v2_tensorshape",
+    "distributions",
     "div",
     "div_no_nan",
     "divide",

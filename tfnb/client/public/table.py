@@ -367,6 +367,29 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.data_flow_ops": {
         "tf": "dynamic_partition dynamic_stitch",
     },
+    "tfnb.ops.distributions.discrete": {
+        "distributions": "Bernoulli Categorical",
+    },
+    "tfnb.ops.distributions.distribution": {
+        "distributions": (
+            "Distribution FULLY_REPARAMETERIZED NOT_REPARAMETERIZED ReparameterizationType"
+        ),
+    },
+    "tfnb.ops.distributions.gamma": {
+        "distributions": "Beta Exponential Gamma",
+    },
+    "tfnb.ops.distributions.kullback_leibler": {
+        "distributions": "RegisterKL kl_divergence",
+    },
+    "tfnb.ops.distributions.location_scale": {
+        "distributions": "Laplace StudentT Uniform",
+    },
+    "tfnb.ops.distributions.multivariate": {
+        "distributions": "Dirichlet DirichletMultinomial Multinomial",
+    },
+    "tfnb.ops.distributions.normal": {
+        "distributions": "Normal",
+    },
     "tfnb.ops.einsum_ops": {
         "linalg": "einsum",
         "tf": "einsum",
