@@ -1,25 +1,30 @@
-"""How convolutions are computed: patches of the image as rows of a matrix.
-
-Times the filter as a matrix.
+"""How convolutions are computed: patches of the image, as rows of a matrix, times the filter.
 
 All functions take channels last and any number of spatial dimensions. Patches are a strided view
 that is copied into one buffer reused from image to image, so that the matrix product finds its
 operand in cache; a filter of one element with stride 1 needs no copy. Groups split the channels;
 float16 and bfloat16 are computed in float32.
+
+Beside that stand faster ways: ``winograd.py``; and gradients with respect to the input as
+convolutions of what comes back with the filter turned round (``_Phase``).  Images are divided among
+threads.
 """
 
 from __future__ import annotations
 
 import math
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tfnb.core.work_sharder import shard
+from tfnb.ops import winograd
+from tfnb.ops.large_arrays import is_large
 from tfnb.ops.windows import Window, pad_spatial, unpad_spatial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 # The patches of as many images as fit into this many bytes are multiplied at once.
 _BUFFER_BYTES = 1 << 21
@@ -55,22 +60,77 @@ def _is_pointwise(windows: Sequence[Window]) -> bool:
     )
 
 
-def _patch_matrices(xp: Any, x: Any, windows: Sequence[Window]) -> Iterator[tuple[int, int, Any]]:
-    """(first image, image after the last, their patches as rows of a matrix), buffer reused."""
-    batch, channels = x.shape[0], x.shape[-1]
-    positions = math.prod(w.output for w in windows)
-    depth = math.prod(w.filter for w in windows) * channels
-    if _is_pointwise(windows):
-        yield 0, batch, x.reshape(batch * positions, channels)
-        return
-    view = _patches_view(xp, pad_spatial(xp, x, windows, 1, 0), windows)
-    at_once = max(1, min(batch, _BUFFER_BYTES // max(1, positions * depth * x.itemsize)))
-    buffer = xp.empty((at_once, *view.shape[1:]), x.dtype)
-    for first in range(0, batch, at_once):
-        last = min(first + at_once, batch)
-        part = buffer[: last - first]
-        part[...] = view[first:last]
-        yield first, last, part.reshape((last - first) * positions, depth)
+class _Patches:
+    """The patches of images as rows of matrices, a few images, or rows of images, at a time.
+
+    Attributes:
+      blocks: (what it is of the images, first row, row after the last) of each matrix.
+    """
+
+    def __init__(self, xp: Any, x: Any, windows: Sequence[Window]) -> None:
+        self._xp = xp
+        channels = x.shape[-1]
+        self._depth = math.prod(w.filter for w in windows) * channels
+        self._is_pointwise = _is_pointwise(windows)
+        # Rows that are very short are copied as columns.
+        self._by_columns = (
+            is_large(xp, x) and len(windows) == 2 and windows[-1].filter * channels <= _SHORT_ROW
+        )
+        if self._is_pointwise:
+            self._view = x
+        else:
+            self._view = _patches_view(xp, pad_spatial(xp, x, windows, 1, 0), windows)
+        self.blocks = self._cut(len(x), [w.output for w in windows], x.itemsize)
+
+    def _cut(self, batch: int, outputs: list[int], itemsize: int) -> list[tuple[Any, int, int]]:
+        positions = math.prod(outputs)
+        image_bytes = positions * self._depth * itemsize
+        if image_bytes <= _BUFFER_BYTES or len(outputs) < 2 or self._xp is not np:
+            count = max(1, _BUFFER_BYTES // max(1, image_bytes))
+            starts = [(n, min(n + count, batch)) for n in range(0, batch, count)]
+            return [(slice(m, n), m * positions, n * positions) for m, n in starts]
+        per_row = positions // outputs[0]
+        count = max(1, _BUFFER_BYTES // (per_row * self._depth * itemsize))
+        blocks = []
+        for image, first in product(range(batch), range(0, outputs[0], count)):
+            last = min(first + count, outputs[0])
+            begin = image * positions
+            index = (image, slice(first, last))
+            blocks.append((index, begin + first * per_row, begin + last * per_row))
+        return blocks
+
+    def matrices(self, begin: int, end: int) -> Iterator[tuple[slice, Any]]:
+        """(its rows among those of all, matrix) of some blocks; the buffer is reused."""
+        blocks = self.blocks[begin:end]
+        most = max((last - first for _, first, last in blocks), default=0)
+        buffer = None
+        if not self._is_pointwise:
+            buffer = self._xp.empty(most * self._depth, self._view.dtype)
+        for index, first, last in blocks:
+            part, count = self._view[index], last - first
+            if buffer is None:
+                yield slice(first, last), part.reshape(count, self._depth)
+                continue
+            target = buffer[: count * self._depth]
+            if self._by_columns:
+                turned = part.transpose(*range(part.ndim - 3, part.ndim), *range(part.ndim - 3))
+                target.reshape(turned.shape)[...] = turned
+                yield slice(first, last), target.reshape(self._depth, count).T
+            else:
+                target.reshape(part.shape)[...] = part
+                yield slice(first, last), target.reshape(count, self._depth)
+
+
+# A row of a filter with so few elements is a short one.
+_SHORT_ROW = 8
+
+
+def _in_pieces(xp: Any, patches: _Patches, work: Callable[[int, int], object]) -> None:
+    """Calls ``work(begin, end)`` for ranges of blocks, on several threads on a CPU."""
+    if xp is np:
+        shard(len(patches.blocks), 1, work)
+    else:
+        work(0, len(patches.blocks))
 
 
 def _group_slices(channels: int, groups: int) -> list[slice]:
@@ -104,11 +164,18 @@ def forward(xp: Any, x: Any, kernel: Any, windows: Sequence[Window]) -> Any:
 
 
 def _forward_into(xp: Any, x: Any, kernel: Any, windows: Sequence[Window], out: Any) -> None:
+    is_small = winograd.suits(xp, x, kernel.shape, windows)
+    if is_small and winograd.forward(x, kernel, windows, out):
+        return
     matrix = xp.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]))
     rows = out.reshape(-1, out.shape[-1])
-    positions = math.prod(w.output for w in windows)
-    for first, last, patches in _patch_matrices(xp, x, windows):
-        xp.matmul(patches, matrix, out=rows[first * positions : last * positions])
+    patches = _Patches(xp, x, windows)
+
+    def work(begin: int, end: int) -> None:
+        for where, seen in patches.matrices(begin, end):
+            xp.matmul(seen, matrix, out=rows[where])
+
+    _in_pieces(xp, patches, work)
 
 
 def backprop_filter(
@@ -120,20 +187,46 @@ def backprop_filter(
     grad = xp.zeros(tuple(filter_shape), x.dtype)
     if x.size == 0 or out_backprop.size == 0 or grad.size == 0:
         return grad.astype(dtype, copy=False)
+    if winograd.suits(xp, x, filter_shape, windows):
+        found = winograd.backprop_filter(x, out_backprop, windows)
+        if found is not None:
+            return found.astype(dtype, copy=False)
     groups = x.shape[-1] // filter_shape[-2]
     inners, outers = (
         _group_slices(x.shape[-1], groups),
         _group_slices(out_backprop.shape[-1], groups),
     )
-    positions = math.prod(w.output for w in windows)
     for inner, outer in zip(inners, outers, strict=True):
         rows = out_backprop[..., outer].reshape(-1, outer.stop - outer.start)
-        total: Any = None
-        for first, last, patches in _patch_matrices(xp, x[..., inner], windows):
-            part = patches.T @ rows[first * positions : last * positions]
-            total = part if total is None else total + part
+        total = _products_with_patches(xp, _Patches(xp, x[..., inner], windows), rows)
         grad[..., outer] = total.reshape(*filter_shape[:-1], -1)
     return grad.astype(dtype, copy=False)
+
+
+# The sum over all patches has so many parts at most, whatever the number of threads.
+_PARTS = 8
+
+
+def _products_with_patches(xp: Any, patches: _Patches, rows: Any) -> Any:
+    """The transposed patches times rows, added up."""
+    blocks = len(patches.blocks)
+    count = min(blocks, _PARTS if xp is np else 1)
+    parts: list[Any] = [None] * count
+
+    def work(begin: int, end: int) -> None:
+        for number in range(begin, end):
+            total: Any = None
+            cuts = blocks * number // count, blocks * (number + 1) // count
+            for where, seen in patches.matrices(*cuts):
+                part = xp.matmul(seen.T, rows[where])
+                total = part if total is None else xp.add(total, part, out=total)
+            parts[number] = total
+
+    if xp is np:
+        shard(count, 1, work)
+    else:
+        work(0, count)
+    return sum(parts[1:], start=parts[0])
 
 
 def backprop_input(
@@ -146,6 +239,11 @@ def backprop_input(
     """
     dtype = kernel.dtype
     kernel, out_backprop = _widened(kernel), _widened(out_backprop)
+    phases = _phases(xp, windows, input_shape, kernel, out_backprop)
+    if phases is not None:
+        return _gather(xp, input_shape, kernel, out_backprop, windows, phases).astype(
+            dtype, copy=False
+        )
     batch, channels = input_shape[0], input_shape[-1]
     padded_shape = (batch, *(w.padded for w in windows), channels)
     total = xp.zeros(padded_shape, kernel.dtype)
@@ -158,6 +256,82 @@ def backprop_input(
         ):
             _spread(xp, out_backprop[..., outer], kernel[..., outer], windows, total[..., inner])
     return unpad_spatial(total, windows, 1).astype(dtype, copy=False)
+
+
+class _Phase(NamedTuple):
+    """The cells of the input at one distance from the steps of the windows, in every dimension.
+
+    They meet every so manieth element of the filter: the gradient of these cells is the
+    convolution, in steps of one, of what comes back with those elements in reverse order.
+    """
+
+    cells: tuple[slice, ...]
+    taps: tuple[slice, ...]
+    windows: list[Window]
+
+
+def _phases(
+    xp: Any, windows: Sequence[Window], input_shape: Sequence[int], kernel: Any, out_backprop: Any
+) -> list[_Phase] | None:
+    """The phases of all cells; None where spreading is the better way."""
+    if not is_large(xp, out_backprop) or kernel.size == 0 or kernel.shape[-2] != input_shape[-1]:
+        return None
+    if any((w.stride > 1 and w.dilation > 1) or w.stride > w.filter for w in windows):
+        return None
+    if input_shape[-1] < _LEAST_GATHERED:
+        return None
+    return [_phase(windows, offsets) for offsets in product(*(range(w.stride) for w in windows))]
+
+
+# With fewer channels of the input, the products are too narrow.
+_LEAST_GATHERED = 8
+
+
+def _phase(windows: Sequence[Window], offsets: Sequence[int]) -> _Phase:
+    cells, taps, mirrored = [], [], []
+    for w, offset in zip(windows, offsets, strict=True):
+        number = -(-(w.filter - offset) // w.stride)
+        output = -(-(w.padded - offset) // w.stride)
+        reach = (number - 1) * w.dilation + 1
+        cells.append(slice(offset, None, w.stride))
+        # Backwards: from the last of them to the first.
+        taps.append(slice(offset + (number - 1) * w.stride, None, -w.stride))
+        mirrored.append(
+            Window(w.output, number, 1, w.dilation, output, reach - 1, output - w.output)
+        )
+    return _Phase(tuple(cells), tuple(taps), mirrored)
+
+
+def _gather(
+    xp: Any,
+    input_shape: Sequence[int],
+    kernel: Any,
+    out_backprop: Any,
+    windows: Sequence[Window],
+    phases: Sequence[_Phase],
+) -> Any:
+    if len(phases) == 1 and all(w.pad_before < w.reach and w.pad_after < w.reach for w in windows):
+        # Steps of one: without the padding.
+        inner = [
+            Window(
+                w.output, w.filter, 1, w.dilation, w.size,
+                w.reach - 1 - w.pad_before, w.reach - 1 - w.pad_after,
+            )
+            for w in windows
+        ]  # fmt: skip
+        return forward(xp, out_backprop, _turned(kernel, phases[0]), inner)
+    total = xp.empty(
+        (input_shape[0], *(w.padded for w in windows), input_shape[-1]), out_backprop.dtype
+    )
+    for phase in phases:
+        part = forward(xp, out_backprop, _turned(kernel, phase), phase.windows)
+        total[(slice(None), *phase.cells)] = part
+    return unpad_spatial(total, windows, 1)
+
+
+def _turned(kernel: Any, phase: _Phase) -> Any:
+    """The elements of the filter that a phase meets, in reverse, inputs and outputs exchanged."""
+    return np.ascontiguousarray(kernel[phase.taps].swapaxes(-1, -2))
 
 
 def _spread(xp: Any, out_backprop: Any, kernel: Any, windows: Sequence[Window], total: Any) -> None:

@@ -1,0 +1,145 @@
+"""The faster ways with large convolutions, poolings and normalizations give what the plain give."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tfnb.core import op_registry, work_sharder
+from tfnb.ops.large_arrays import plain_ways
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def _two_threads() -> Iterator[None]:
+    importlib.import_module("tfnb.ops.all_ops")
+    before = work_sharder.num_threads()
+    work_sharder.set_num_threads(2)
+    with np.errstate(all="ignore"):
+        yield
+    work_sharder.set_num_threads(before)
+
+
+def _normal(*shape: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).standard_normal(shape).astype("f4")
+
+
+def _both(op: str, *inputs: Any, **attrs: Any) -> tuple[Any, Any]:
+    """What the faster way and the plain way give, which leave their inputs alone."""
+    definition = op_registry.get(op)
+    whole = {a.name: a.default for a in definition.op_def.attrs if a.has_default} | attrs
+    function: Any = definition.function
+    taken = inspect.signature(function).parameters
+    given = {
+        name: value.decode() if isinstance(value, bytes) else value
+        for name, value in whole.items()
+        if name in taken
+    }
+    before = [x.copy() for x in inputs]
+    got = function(np, *inputs, **given)
+    with plain_ways():
+        want = function(np, *inputs, **given)
+    for x, kept in zip(inputs, before, strict=True):
+        np.testing.assert_array_equal(x, kept)
+    return got, want
+
+
+def _close(got: Any, want: Any, rounding: float = 1e-5) -> None:
+    """Equal but for the rounding, measured by the largest numbers; NaN and infinities in place."""
+    assert got.dtype == want.dtype
+    assert got.shape == want.shape
+    finite = want[np.isfinite(want)]
+    atol = rounding * float(abs(finite).max()) if finite.size else 0
+    np.testing.assert_allclose(got, want, rtol=rounding, atol=atol)
+
+
+# (images, filter, stride, dilation, padding): filters that suit Winograd's way and others, tiles
+# that fill the image and others, phases of longer steps, a single image, short rows.
+_CONVOLUTIONS = [
+    ((2, 24, 24, 32), (3, 3, 32, 32), 1, 1, "SAME"),
+    ((2, 29, 26, 40), (3, 3, 40, 33), 1, 1, "SAME"),
+    ((3, 26, 30, 32), (3, 3, 32, 32), 1, 1, "VALID"),
+    ((2, 27, 24, 32), (5, 5, 32, 32), 1, 1, "SAME"),
+    ((2, 24, 24, 32), (2, 4, 32, 34), 1, 1, "SAME"),
+    ((2, 24, 24, 32), (5, 3, 32, 34), 1, 1, "VALID"),
+    ((1, 40, 40, 32), (3, 3, 32, 48), 1, 1, "SAME"),
+    ((4, 20, 20, 16), (3, 3, 16, 24), 1, 1, "SAME"),
+    ((4, 20, 20, 16), (3, 3, 16, 24), 1, 2, "SAME"),
+    ((4, 21, 20, 16), (3, 3, 16, 24), 2, 1, "SAME"),
+    ((4, 21, 20, 16), (3, 3, 16, 24), 2, 1, "VALID"),
+    ((4, 21, 23, 16), (3, 2, 16, 24), 3, 1, "SAME"),
+    ((4, 20, 20, 16), (1, 1, 16, 24), 1, 1, "SAME"),
+    ((4, 20, 20, 16), (1, 1, 16, 24), 2, 1, "SAME"),
+    ((8, 28, 28, 1), (5, 5, 1, 12), 1, 1, "SAME"),
+    ((2, 60, 60, 3), (7, 7, 3, 16), 2, 1, "SAME"),
+    ((1, 300, 200, 3), (7, 7, 3, 16), 2, 1, "SAME"),
+    ((4, 20, 20, 16), (3, 3, 8, 24), 1, 1, "SAME"),
+]
+_SHAPES = pytest.mark.parametrize(
+    ("images", "filters", "stride", "dilation", "padding"), _CONVOLUTIONS
+)
+
+
+def _attrs(stride: int, dilation: int, padding: str) -> dict[str, Any]:
+    return {
+        "strides": [1, stride, stride, 1],
+        "dilations": [1, dilation, dilation, 1],
+        "padding": padding,
+    }
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@_SHAPES
+def test_convolutions_and_their_gradients(
+    images: tuple[int, ...],
+    filters: tuple[int, ...],
+    stride: int,
+    dilation: int,
+    padding: str,
+    dtype: str,
+) -> None:
+    """Forward, with respect to the input, and with respect to the filter."""
+    x, kernel = _normal(*images).astype(dtype), _normal(*filters, seed=1).astype(dtype)
+    attrs = _attrs(stride, dilation, padding)
+    got, want = _both("Conv2D", x, kernel, **attrs)
+    _close(got, want)
+    y = _normal(*want.shape, seed=2).astype(dtype)
+    _close(*_both("Conv2DBackpropInput", np.array(images, "i4"), kernel, y, **attrs))
+    _close(*_both("Conv2DBackpropFilter", x, np.array(filters, "i4"), y, **attrs))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 3e38])
+def test_what_is_no_finite_number_stays_where_it_is_seen(bad: float) -> None:
+    """Also where a tile would spread it, or where tiles would be too large for float32."""
+    x, kernel = _normal(2, 24, 24, 32), _normal(3, 3, 32, 32, seed=1)
+    x[1, 5, 6, 7] = bad
+    attrs = _attrs(1, 1, "SAME")
+    got, want = _both("Conv2D", x, kernel, **attrs)
+    np.testing.assert_array_equal(np.isfinite(got), np.isfinite(want))
+    assert not np.isfinite(want).all()
+    y = _normal(*want.shape, seed=2)
+    got, want = _both("Conv2DBackpropFilter", x, np.array(kernel.shape, "i4"), y, **attrs)
+    np.testing.assert_array_equal(np.isfinite(got), np.isfinite(want))
+
+
+def test_the_number_of_threads_changes_nothing() -> None:
+    """Sums have the same parts for one thread and for five."""
+    x, kernel = _normal(6, 30, 30, 32), _normal(3, 3, 32, 32, seed=1)
+    y = _normal(6, 30, 30, 32, seed=2)
+    found = []
+    for number in (1, 5):
+        work_sharder.set_num_threads(number)
+        for kernel_size in (3, 1):
+            some = np.ascontiguousarray(kernel[:kernel_size, :kernel_size])
+            sizes = np.array(some.shape, "i4")
+            attrs = _attrs(1, 1, "SAME")
+            found.append(_both("Conv2D", x, some, **attrs)[0])
+            found.append(_both("Conv2DBackpropFilter", x, sizes, y, **attrs)[0])
+    for one, other in zip(found[:4], found[4:], strict=True):
+        np.testing.assert_array_equal(one, other)
