@@ -5,6 +5,8 @@ from tfnb.ops.accumulators import SparseConditionalAccumulator as SparseConditio
 from tfnb.ops.segment_ops import sparse_segment_mean as segment_mean
 from tfnb.ops.segment_ops import sparse_segment_sqrt_n as segment_sqrt_n
 from tfnb.ops.segment_ops import sparse_segment_sum as segment_sum
+from tfnb.ops.sparse_cross_ops import cross as cross
+from tfnb.ops.sparse_cross_ops import cross_hashed as cross_hashed
 from tfnb.ops.sparse_functions import deserialize_many_sparse as deserialize_many_sparse
 from tfnb.ops.sparse_functions import from_dense as from_dense
 from tfnb.ops.sparse_functions import map_values as map_values
@@ -42,6 +44,8 @@ __all__ = [
     "SparseTensor",
     "add",
     "concat",
+    "cross",
+    "cross_hashed",
     "deserialize_many_sparse",
     "expand_dims",
     "eye",

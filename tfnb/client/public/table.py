@@ -898,6 +898,9 @@ TABLE: dict[str, dict[str, str]] = {
             "batch_to_space_nd required_space_to_batch_paddings"
         ),
     },
+    "tfnb.ops.sparse_cross_ops": {
+        "sparse": "cross cross_hashed",
+    },
     "tfnb.ops.sparse_functions": {
         "sparse": (
             "add:sparse_add concat:sparse_concat reshape:sparse_reshape split:sparse_split "
@@ -1447,6 +1450,7 @@ OPS: dict[str, str] = {
     "tfnb.ops.space_ops": (
         "BatchToSpace BatchToSpaceND DepthToSpace SpaceToBatch SpaceToBatchND SpaceToDepth"
     ),
+    "tfnb.ops.sparse_cross_ops": "SparseCross SparseCrossHashed SparseCrossV2",
     "tfnb.ops.sparse_form_ops": (
         "DeserializeManySparse DeserializeSparse SerializeManySparse SerializeSparse SparseConcat "
         "SparseReshape SparseSplit"
