@@ -125,6 +125,22 @@ VALUES: dict[str, tuple[Callable[[], Any], Any]] = {
         [[1], [2]],
     ),
     "zeros_like": (lambda: _stack(tf.zeros_like(_pushed(*PAIR))), [[0], [0]]),
+    "zeros_like_lists": (
+        lambda: _stack(
+            ops.tensor_list_get_item(
+                tf.zeros_like(
+                    ops.tensor_list_push_back(
+                        ops.empty_tensor_list(_int([]), _int(-1), element_dtype=tf.variant),
+                        _pushed(*PAIR),
+                    )
+                ),
+                _int(0),
+                _int([]),
+                element_dtype=tf.variant,
+            )
+        ),
+        [[0], [0]],
+    ),
     "add_n": (lambda: _stack(tf.add_n([_pushed(*PAIR), _pushed(*PAIR)])), [[2], [4]]),
     "many_lists": (
         lambda: _stack(

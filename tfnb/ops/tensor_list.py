@@ -14,6 +14,7 @@ from tfnb.core.array_module import module_of, to_host
 from tfnb.core.node_text import shape_text as static_shape_text
 from tfnb.core.node_text import type_word
 from tfnb.core.shape_inference import merge_shapes
+from tfnb.ops.opaque_values import is_opaque
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
@@ -96,14 +97,15 @@ class TensorList:
 
     def zeros_like(self) -> TensorList:
         """A list of zeros of the same form."""
-        return self.with_elements(
-            tuple(
-                [
-                    None if one is None else element_zeros(module_of(one), one.shape, self.dtype)
-                    for one in self.elements
-                ]
-            )
-        )
+
+        def zeros(element: Any) -> Any:
+            if element is None:
+                return None
+            if is_opaque(element):
+                return element.zeros_like()
+            return element_zeros(module_of(element), element.shape, self.dtype)
+
+        return self.with_elements(tuple([zeros(element) for element in self.elements]))
 
     def __add__(self, other: TensorList) -> TensorList:
         if self.dtype is not other.dtype:
