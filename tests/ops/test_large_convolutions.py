@@ -114,6 +114,43 @@ def test_convolutions_and_their_gradients(
     _close(*_both("Conv2DBackpropFilter", x, np.array(filters, "i4"), y, **attrs))
 
 
+# (images, filter, stride, dilation, padding) of depthwise ones: steps, dilations, multipliers.
+_DEPTHWISE = [
+    ((2, 20, 20, 16), (3, 3, 16, 1), 1, 1, "SAME"),
+    ((1, 40, 20, 16), (3, 3, 16, 1), 1, 1, "VALID"),
+    ((2, 21, 20, 16), (3, 3, 16, 1), 2, 1, "SAME"),
+    ((2, 21, 24, 16), (3, 2, 16, 1), 2, 1, "VALID"),
+    ((2, 20, 22, 16), (3, 3, 16, 1), 1, 2, "SAME"),
+    ((9, 20, 20, 8), (3, 5, 8, 3), 1, 1, "SAME"),
+    ((9, 20, 20, 8), (3, 5, 8, 3), 2, 1, "SAME"),
+    ((9, 20, 20, 8), (2, 2, 8, 1), 3, 1, "SAME"),
+]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(("images", "filters", "stride", "dilation", "padding"), _DEPTHWISE)
+def test_depthwise_convolutions_and_their_gradients(
+    images: tuple[int, ...],
+    filters: tuple[int, ...],
+    stride: int,
+    dilation: int,
+    padding: str,
+    dtype: str,
+) -> None:
+    """Forward, with respect to the input, and with respect to the filter; with NaN in place."""
+    x, kernel = _normal(*images).astype(dtype), _normal(*filters, seed=1).astype(dtype)
+    attrs, op = _attrs(stride, dilation, padding), "DepthwiseConv2dNative"
+    got, want = _both(op, x, kernel, **attrs)
+    _close(got, want)
+    y = _normal(*want.shape, seed=2).astype(dtype)
+    _close(*_both(f"{op}BackpropInput", np.array(images, "i4"), kernel, y, **attrs))
+    _close(*_both(f"{op}BackpropFilter", x, np.array(filters, "i4"), y, **attrs))
+    x[0, 3, 4, 5], y[0, 2, 1, 3] = np.nan, np.inf
+    _close(*_both(op, x, kernel, **attrs))
+    _close(*_both(f"{op}BackpropInput", np.array(images, "i4"), kernel, y, **attrs))
+    _close(*_both(f"{op}BackpropFilter", x, np.array(filters, "i4"), y, **attrs))
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 3e38])
 def test_what_is_no_finite_number_stays_where_it_is_seen(bad: float) -> None:
     """Also where a tile would spread it, or where tiles would be too large for float32."""

@@ -6,8 +6,8 @@ operand in cache; a filter of one element with stride 1 needs no copy. Groups sp
 float16 and bfloat16 are computed in float32.
 
 Beside that stand faster ways: ``winograd.py``; and gradients with respect to the input as
-convolutions of what comes back with the filter turned round (``_Phase``).  Images are divided among
-threads.
+convolutions of what comes back with the filter turned round (``_turned``).  Images are divided
+among threads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _BUFFER_BYTES = 1 << 21
 
 
-def _widened(x: Any) -> Any:
+def widened(x: Any) -> Any:
     """What sums are kept in: float32 for the two-byte floats."""
     return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
 
@@ -141,7 +141,7 @@ def _group_slices(channels: int, groups: int) -> list[slice]:
 def forward(xp: Any, x: Any, kernel: Any, windows: Sequence[Window]) -> Any:
     """The convolution: [batch, outputs..., out channels]."""
     dtype = x.dtype
-    x, kernel = _widened(x), _widened(kernel)
+    x, kernel = widened(x), widened(kernel)
     out_channels = kernel.shape[-1]
     groups = x.shape[-1] // kernel.shape[-2] if kernel.shape[-2] else 1
     outputs = tuple(w.output for w in windows)
@@ -183,7 +183,7 @@ def backprop_filter(
 ) -> Any:
     """The gradient of a convolution with respect to its filter."""
     dtype = x.dtype
-    x, out_backprop = _widened(x), _widened(out_backprop)
+    x, out_backprop = widened(x), widened(out_backprop)
     grad = xp.zeros(tuple(filter_shape), x.dtype)
     if x.size == 0 or out_backprop.size == 0 or grad.size == 0:
         return grad.astype(dtype, copy=False)
@@ -238,12 +238,10 @@ def backprop_input(
     is made for all positions at once, then added up one filter element after the other.
     """
     dtype = kernel.dtype
-    kernel, out_backprop = _widened(kernel), _widened(out_backprop)
-    phases = _phases(xp, windows, input_shape, kernel, out_backprop)
-    if phases is not None:
-        return _gather(xp, input_shape, kernel, out_backprop, windows, phases).astype(
-            dtype, copy=False
-        )
+    kernel, out_backprop = widened(kernel), widened(out_backprop)
+    turned = _turned(xp, kernel, out_backprop, windows, input_shape[-1])
+    if turned is not None:
+        return forward(xp, out_backprop, *turned).astype(dtype, copy=False)
     batch, channels = input_shape[0], input_shape[-1]
     padded_shape = (batch, *(w.padded for w in windows), channels)
     total = xp.zeros(padded_shape, kernel.dtype)
@@ -258,80 +256,63 @@ def backprop_input(
     return unpad_spatial(total, windows, 1).astype(dtype, copy=False)
 
 
-class _Phase(NamedTuple):
+# With fewer channels of the input, the products of the turned filter are too narrow.
+_LEAST_TURNED = 8
+
+
+def _turned(
+    xp: Any, kernel: Any, out_backprop: Any, windows: Sequence[Window], channels: int
+) -> tuple[Any, list[Window]] | None:
+    """The filter, and its windows, whose convolution of what comes back is the gradient.
+
+    None where spreading is the better way: with longer steps, as it takes several convolutions.
+    """
+    if not is_large(xp, out_backprop) or kernel.size == 0 or kernel.shape[-2] != channels:
+        return None
+    phases = gradient_phases(windows) if channels >= _LEAST_TURNED else None
+    if phases is None or not phases[0].is_whole:
+        return None
+    return np.ascontiguousarray(kernel[phases[0].taps].swapaxes(-1, -2)), phases[0].windows
+
+
+class Phase(NamedTuple):
     """The cells of the input at one distance from the steps of the windows, in every dimension.
 
     They meet every so manieth element of the filter: the gradient of these cells is the
     convolution, in steps of one, of what comes back with those elements in reverse order.
     """
 
-    cells: tuple[slice, ...]
+    cells: tuple[slice, ...]  # of the padded input
     taps: tuple[slice, ...]
     windows: list[Window]
+    is_whole: bool  # it is all there is, and already without the padding
 
 
-def _phases(
-    xp: Any, windows: Sequence[Window], input_shape: Sequence[int], kernel: Any, out_backprop: Any
-) -> list[_Phase] | None:
-    """The phases of all cells; None where spreading is the better way."""
-    if not is_large(xp, out_backprop) or kernel.size == 0 or kernel.shape[-2] != input_shape[-1]:
-        return None
+def gradient_phases(windows: Sequence[Window]) -> list[Phase] | None:
+    """The phases of all cells; None where windows leave cells out or spread over them."""
     if any((w.stride > 1 and w.dilation > 1) or w.stride > w.filter for w in windows):
-        return None
-    if input_shape[-1] < _LEAST_GATHERED:
         return None
     return [_phase(windows, offsets) for offsets in product(*(range(w.stride) for w in windows))]
 
 
-# With fewer channels of the input, the products are too narrow.
-_LEAST_GATHERED = 8
-
-
-def _phase(windows: Sequence[Window], offsets: Sequence[int]) -> _Phase:
+def _phase(windows: Sequence[Window], offsets: Sequence[int]) -> Phase:
+    # Steps of one: the padding need not be computed.
+    is_whole = all(
+        w.stride == 1 and w.pad_before < w.reach and w.pad_after < w.reach for w in windows
+    )
     cells, taps, mirrored = [], [], []
     for w, offset in zip(windows, offsets, strict=True):
         number = -(-(w.filter - offset) // w.stride)
+        before = (number - 1) * w.dilation
         output = -(-(w.padded - offset) // w.stride)
-        reach = (number - 1) * w.dilation + 1
+        after = output - w.output
+        if is_whole:
+            output, before, after = w.size, before - w.pad_before, w.reach - 1 - w.pad_after
         cells.append(slice(offset, None, w.stride))
         # Backwards: from the last of them to the first.
         taps.append(slice(offset + (number - 1) * w.stride, None, -w.stride))
-        mirrored.append(
-            Window(w.output, number, 1, w.dilation, output, reach - 1, output - w.output)
-        )
-    return _Phase(tuple(cells), tuple(taps), mirrored)
-
-
-def _gather(
-    xp: Any,
-    input_shape: Sequence[int],
-    kernel: Any,
-    out_backprop: Any,
-    windows: Sequence[Window],
-    phases: Sequence[_Phase],
-) -> Any:
-    if len(phases) == 1 and all(w.pad_before < w.reach and w.pad_after < w.reach for w in windows):
-        # Steps of one: without the padding.
-        inner = [
-            Window(
-                w.output, w.filter, 1, w.dilation, w.size,
-                w.reach - 1 - w.pad_before, w.reach - 1 - w.pad_after,
-            )
-            for w in windows
-        ]  # fmt: skip
-        return forward(xp, out_backprop, _turned(kernel, phases[0]), inner)
-    total = xp.empty(
-        (input_shape[0], *(w.padded for w in windows), input_shape[-1]), out_backprop.dtype
-    )
-    for phase in phases:
-        part = forward(xp, out_backprop, _turned(kernel, phase), phase.windows)
-        total[(slice(None), *phase.cells)] = part
-    return unpad_spatial(total, windows, 1)
-
-
-def _turned(kernel: Any, phase: _Phase) -> Any:
-    """The elements of the filter that a phase meets, in reverse, inputs and outputs exchanged."""
-    return np.ascontiguousarray(kernel[phase.taps].swapaxes(-1, -2))
+        mirrored.append(Window(w.output, number, 1, w.dilation, output, before, after))
+    return Phase(tuple(cells), tuple(taps), mirrored, is_whole)
 
 
 def _spread(xp: Any, out_backprop: Any, kernel: Any, windows: Sequence[Window], total: Any) -> None:
@@ -352,66 +333,3 @@ def _spread(xp: Any, out_backprop: Any, kernel: Any, windows: Sequence[Window], 
             cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
             source = (slice(None),) * (1 + len(outputs))
             total[(slice(first, last), *cells)] += columns[source + element]
-
-
-# ---------------------------------------------------------------------------------- depthwise ones
-
-
-def depthwise_forward(xp: Any, x: Any, kernel: Any, windows: Sequence[Window]) -> Any:
-    """The convolution of each channel with its own filters: [batch, outputs.
-
-    Channels * multiplier].
-    """
-    dtype = x.dtype
-    x, kernel = _widened(x), _widened(kernel)
-    channels, multiplier = kernel.shape[-2:]
-    outputs = tuple(w.output for w in windows)
-    padded = pad_spatial(xp, x, windows, 1, 0)
-    out = xp.zeros((x.shape[0], *outputs, channels * multiplier), x.dtype)
-    if multiplier == 1:
-        for element in product(*(range(w.filter) for w in windows)):
-            cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
-            out += padded[(slice(None), *cells)] * kernel[element].reshape(-1)
-        return out.astype(dtype, copy=False)
-    split = out.reshape(*out.shape[:-1], channels, multiplier)
-    for element in product(*(range(w.filter) for w in windows)):
-        cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
-        split += padded[(slice(None), *cells)][..., None] * kernel[element]
-    return out.astype(dtype, copy=False)
-
-
-def depthwise_backprop_filter(
-    xp: Any, x: Any, out_backprop: Any, filter_shape: Sequence[int], windows: Sequence[Window]
-) -> Any:
-    """The gradient of a depthwise convolution with respect to its filter."""
-    dtype = x.dtype
-    x, out_backprop = _widened(x), _widened(out_backprop)
-    channels, multiplier = filter_shape[-2:]
-    padded = pad_spatial(xp, x, windows, 1, 0)
-    split = out_backprop.reshape(*out_backprop.shape[:-1], channels, multiplier)
-    grad = xp.zeros(tuple(filter_shape), x.dtype)
-    letters = "xyz"[: len(windows)]
-    for element in product(*(range(w.filter) for w in windows)):
-        cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
-        seen = padded[(slice(None), *cells)]
-        grad[element] = xp.einsum(f"n{letters}c,n{letters}cm->cm", seen, split)
-    return grad.astype(dtype, copy=False)
-
-
-def depthwise_backprop_input(
-    xp: Any, input_shape: Sequence[int], kernel: Any, out_backprop: Any, windows: Sequence[Window]
-) -> Any:
-    """The gradient of a depthwise convolution with respect to its input."""
-    dtype = kernel.dtype
-    kernel, out_backprop = _widened(kernel), _widened(out_backprop)
-    channels, multiplier = kernel.shape[-2:]
-    split = out_backprop.reshape(*out_backprop.shape[:-1], channels, multiplier)
-    total = xp.zeros((input_shape[0], *(w.padded for w in windows), channels), kernel.dtype)
-    for element in product(*(range(w.filter) for w in windows)):
-        cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
-        if multiplier == 1:
-            part = split[..., 0] * kernel[element].reshape(-1)
-        else:
-            part = (split * kernel[element]).sum(axis=-1)
-        total[(slice(None), *cells)] += part
-    return unpad_spatial(total, windows, 1).astype(dtype, copy=False)

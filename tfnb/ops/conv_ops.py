@@ -1,6 +1,7 @@
 """Convolutions in two and three dimensions, depthwise ones, and their gradients: the ops.
 
-The computing is in ``conv_kernels.py``, the functions that users call in ``convolution.py``.
+The computing is in ``conv_kernels.py`` and ``depthwise_kernels.py``, the functions that users call
+in ``convolution.py``.
 Corresponds to TensorFlow's ``conv_ops*.cc``, ``conv_grad_*_ops*.cc`` and ``depthwise_conv_*.cc``.
 """
 
@@ -12,7 +13,7 @@ from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, merge_dims, merge_shapes, require_rank
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.ops import array_ops, conv_kernels
+from tfnb.ops import array_ops, conv_kernels, depthwise_kernels
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.windows import (
     Window,
@@ -438,7 +439,7 @@ def depthwise_conv2d_native_op(
         "DepthwiseConv2dNative", x.shape, kernel.shape, strides, dilations, data_format
     )
     windows = _windows(x.shape, kernel.shape, strides, dilations, padding, explicit_paddings)
-    return conv_kernels.depthwise_forward(xp, x, kernel, windows)
+    return depthwise_kernels.forward(xp, x, kernel, windows)
 
 
 @depthwise_conv2d_native_op.gradient
@@ -477,7 +478,7 @@ def depthwise_conv2d_native_backprop_input_op(
     _check_depthwise(name, shape, kernel.shape, strides, dilations, data_format)
     windows = _windows(shape, kernel.shape, strides, dilations, padding, explicit_paddings)
     _check_backprop(out_backprop, windows, shape[0], kernel.shape[2] * kernel.shape[3])
-    return conv_kernels.depthwise_backprop_input(xp, shape, kernel, out_backprop, windows)
+    return depthwise_kernels.backprop_input(xp, shape, kernel, out_backprop, windows)
 
 
 @depthwise_conv2d_native_backprop_input_op.gradient
@@ -519,7 +520,7 @@ def depthwise_conv2d_native_backprop_filter_op(
     _check_depthwise(name, x.shape, shape, strides, dilations, data_format)
     windows = _windows(x.shape, shape, strides, dilations, padding, explicit_paddings)
     _check_backprop(out_backprop, windows, x.shape[0], shape[2] * shape[3])
-    return conv_kernels.depthwise_backprop_filter(xp, x, out_backprop, shape, windows)
+    return depthwise_kernels.backprop_filter(xp, x, out_backprop, shape, windows)
 
 
 @depthwise_conv2d_native_backprop_filter_op.gradient

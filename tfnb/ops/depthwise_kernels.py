@@ -1,0 +1,212 @@
+"""How depthwise convolutions are computed: each channel with filters of its own, channels last.
+
+Plainly: per element of the filter, all cells it meets times its numbers, added up.  On large
+images of a CPU, whole rows of width * channels are multiplied and added in one sweep by
+``np.einsum``, whose loop is one of multiply-and-add, over a strided view of the patches; where
+windows take longer steps, the cells that one element of the filter meets are put side by side
+first.  A multiplier of channels repeats the channels.  float16 and bfloat16 are computed in
+float32.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core.work_sharder import shard
+from tfnb.ops.conv_kernels import Phase, gradient_phases, widened
+from tfnb.ops.large_arrays import is_large
+from tfnb.ops.windows import Window, pad_spatial, unpad_spatial
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def _suits(xp: Any, x: Any, windows: Sequence[Window]) -> bool:
+    """Whether whole rows at once are the faster way."""
+    return len(windows) == 2 and is_large(xp, x) and windows[1].output > 0
+
+
+def forward(xp: Any, x: Any, kernel: Any, windows: Sequence[Window]) -> Any:
+    """The convolution of each channel with its filters: [batch, outputs..., channels * multiplier].
+
+    Args:
+      xp: numpy or cupy.
+      x: [batch, sizes..., channels].
+      kernel: [filter..., channels, multiplier].
+      windows: the geometry of each spatial dimension.
+    """
+    dtype = x.dtype
+    x, kernel = widened(x), widened(kernel)
+    channels, multiplier = kernel.shape[-2:]
+    outputs = tuple(w.output for w in windows)
+    if _suits(xp, x, windows) and kernel.size:
+        if multiplier > 1:
+            x = np.repeat(x, multiplier, axis=-1)
+        taps = kernel.reshape(*kernel.shape[:-2], -1)
+        return _forward_rows(x, taps, windows).astype(dtype, copy=False)
+    padded = pad_spatial(xp, x, windows, 1, 0)
+    out = xp.zeros((x.shape[0], *outputs, channels * multiplier), x.dtype)
+    if multiplier == 1:
+        for element in product(*(range(w.filter) for w in windows)):
+            cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
+            out += padded[(slice(None), *cells)] * kernel[element].reshape(-1)
+        return out.astype(dtype, copy=False)
+    split = out.reshape(*out.shape[:-1], channels, multiplier)
+    for element in product(*(range(w.filter) for w in windows)):
+        cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
+        split += padded[(slice(None), *cells)][..., None] * kernel[element]
+    return out.astype(dtype, copy=False)
+
+
+class _Rows:
+    """The cells that each element of a filter meets, whole rows of width * channels at a time.
+
+    Attributes:
+      views: [batch, rows, filter height, filter columns, width * channels], one or several.
+      columns: per view, the columns of the filter that it has.
+      width: of the outputs.
+    """
+
+    def __init__(self, x: Any, windows: Sequence[Window]) -> None:
+        down, across = windows
+        padded = np.ascontiguousarray(pad_spatial(np, x, windows, 1, 0))
+        channels = x.shape[-1]
+        self.width = across.output
+        self.columns = [slice(None)]
+        sources = [padded]
+        if across.stride > 1:
+            # What one column of the filter meets, side by side.
+            self.columns = [slice(i, i + 1) for i in range(across.filter)]
+            cells = (across.slice_at(i) for i in range(across.filter))
+            sources = [np.ascontiguousarray(padded[:, :, some]) for some in cells]
+        self.views = []
+        for source, columns in zip(sources, self.columns, strict=True):
+            n, row, column, item = source.strides
+            count = across.filter if columns == slice(None) else 1
+            shape = (len(x), down.output, down.filter, count, across.output * channels)
+            strides = (n, row * down.stride, row * down.dilation, column * across.dilation, item)
+            self.views.append(np.lib.stride_tricks.as_strided(source, shape, strides))
+
+
+# So many multiplications are worth a thread.
+_LEAST_PRODUCTS = 1 << 19
+
+
+def _forward_rows(x: Any, taps: Any, windows: Sequence[Window]) -> Any:
+    """Forward, for a multiplier of 1: taps is [filter height, filter width, channels]."""
+    rows = _Rows(x, windows)
+    height, channels = windows[0].output, x.shape[-1]
+    out = np.empty((len(x), height, rows.width * channels), x.dtype)
+    weights = [np.tile(taps[:, columns], (1, 1, rows.width)) for columns in rows.columns]
+
+    def work(first: int, last: int) -> None:
+        # A unit is a row of an image.
+        for image in range(first // height, -(-last // height)):
+            begin, end = max(first - image * height, 0), min(last - image * height, height)
+            target = out[image, begin:end]
+            for number, (view, weight) in enumerate(zip(rows.views, weights, strict=True)):
+                if number:
+                    target += np.einsum("rijx,ijx->rx", view[image, begin:end], weight)
+                else:
+                    np.einsum("rijx,ijx->rx", view[image, begin:end], weight, out=target)
+
+    products = taps.shape[0] * taps.shape[1] * out.shape[-1]
+    shard(len(x) * height, _LEAST_PRODUCTS // products + 1, work)
+    return out.reshape(len(x), height, rows.width, channels)
+
+
+def backprop_filter(
+    xp: Any, x: Any, out_backprop: Any, filter_shape: Sequence[int], windows: Sequence[Window]
+) -> Any:
+    """The gradient of a depthwise convolution with respect to its filter."""
+    dtype = x.dtype
+    x, out_backprop = widened(x), widened(out_backprop)
+    channels, multiplier = filter_shape[-2:]
+    if _suits(xp, x, windows) and out_backprop.size:
+        if multiplier > 1:
+            x = np.repeat(x, multiplier, axis=-1)
+        found = _backprop_filter_rows(x, out_backprop, windows)
+        return found.reshape(tuple(filter_shape)).astype(dtype, copy=False)
+    padded = pad_spatial(xp, x, windows, 1, 0)
+    split = out_backprop.reshape(*out_backprop.shape[:-1], channels, multiplier)
+    grad = xp.zeros(tuple(filter_shape), x.dtype)
+    letters = "xyz"[: len(windows)]
+    for element in product(*(range(w.filter) for w in windows)):
+        cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
+        seen = padded[(slice(None), *cells)]
+        grad[element] = xp.einsum(f"n{letters}c,n{letters}cm->cm", seen, split)
+    return grad.astype(dtype, copy=False)
+
+
+# The sum over all images has so many parts at most, whatever the number of threads.
+_PARTS = 8
+
+
+def _backprop_filter_rows(x: Any, out_backprop: Any, windows: Sequence[Window]) -> Any:
+    """The gradient [filter height, filter width, channels], for a multiplier of 1."""
+    rows = _Rows(x, windows)
+    down, across = windows
+    channels = x.shape[-1]
+    came = out_backprop.reshape(len(x), down.output, rows.width * channels)
+    count = min(len(x), _PARTS)
+    shape = (down.filter, across.filter, rows.width * channels)
+    parts = np.empty((count, *shape), x.dtype)
+
+    def work(begin: int, end: int) -> None:
+        for number in range(begin, end):
+            some = slice(len(x) * number // count, len(x) * (number + 1) // count)
+            for view, columns in zip(rows.views, rows.columns, strict=True):
+                parts[number, :, columns] = np.einsum("nrijx,nrx->ijx", view[some], came[some])
+
+    shard(count, 1, work)
+    return parts.sum(axis=0).reshape(*shape[:2], rows.width, channels).sum(axis=2)
+
+
+def backprop_input(
+    xp: Any, input_shape: Sequence[int], kernel: Any, out_backprop: Any, windows: Sequence[Window]
+) -> Any:
+    """The gradient of a depthwise convolution with respect to its input."""
+    dtype = kernel.dtype
+    kernel, out_backprop = widened(kernel), widened(out_backprop)
+    channels, multiplier = kernel.shape[-2:]
+    phases = gradient_phases(windows) if _suits(xp, out_backprop, windows) else None
+    if phases is not None and kernel.size:
+        return _gather(kernel, out_backprop, windows, phases).astype(dtype, copy=False)
+    split = out_backprop.reshape(*out_backprop.shape[:-1], channels, multiplier)
+    total = xp.zeros((input_shape[0], *(w.padded for w in windows), channels), kernel.dtype)
+    for element in product(*(range(w.filter) for w in windows)):
+        cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
+        if multiplier == 1:
+            part = split[..., 0] * kernel[element].reshape(-1)
+        else:
+            part = (split * kernel[element]).sum(axis=-1)
+        total[(slice(None), *cells)] += part
+    return unpad_spatial(total, windows, 1).astype(dtype, copy=False)
+
+
+def _gather(
+    kernel: Any,
+    out_backprop: Any,
+    windows: Sequence[Window],
+    phases: Sequence[Phase],
+) -> Any:
+    """The gradient as convolutions of what came back with the filter turned round."""
+    channels, multiplier = kernel.shape[-2:]
+    taps = kernel.reshape(*kernel.shape[:-2], -1)
+    if phases[0].is_whole:
+        turned = np.ascontiguousarray(taps[phases[0].taps])
+        total = _forward_rows(out_backprop, turned, phases[0].windows)
+    else:
+        shape = (len(out_backprop), *(w.padded for w in windows), channels * multiplier)
+        padded = np.empty(shape, out_backprop.dtype)
+        for phase in phases:
+            turned = np.ascontiguousarray(taps[phase.taps])
+            part = _forward_rows(out_backprop, turned, phase.windows)
+            padded[(slice(None), *phase.cells)] = part
+        total = np.ascontiguousarray(unpad_spatial(padded, windows, 1))
+    if multiplier > 1:
+        total = total.reshape(*total.shape[:-1], channels, multiplier).sum(axis=-1)
+    return total
