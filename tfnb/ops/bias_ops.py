@@ -107,11 +107,15 @@ def bias_add_grad(xp: Any, out_backprop: Any, *, data_format: str) -> Any:
 
 @bias_add_grad.gradient
 def _(op: Any, grad: Any) -> Any:
-    shape = array_ops.shape(op.inputs[0])
+    shape, bias_shape = array_ops.shape(op.inputs[0]), array_ops.shape(grad)
     if op.get_attr("data_format") in (b"NCHW", "NCHW"):
-        ones = array_ops.ones_like(shape[2:])
-        grad = array_ops.reshape(grad, array_ops.concat([array_ops.shape(grad), ones], 0))
-    return array_ops.broadcast_to(grad, shape)
+        head, tail = array_ops.ones_like(shape[:1]), array_ops.ones_like(shape[2:])
+        expanded = array_ops.concat([head, bias_shape, tail], 0)
+        times = array_ops.concat([shape[:1], [1], shape[2:]], 0)
+    else:
+        expanded = array_ops.concat([array_ops.ones_like(shape[:-1]), bias_shape], 0)
+        times = array_ops.concat([shape[:-1], [1]], 0)
+    return array_ops.tile(array_ops.reshape(grad, expanded), times)
 
 
 def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Any:

@@ -80,7 +80,7 @@ def _(op: Any, *grads: Any) -> list[Any]:
     prefix = array_ops.shape(indices)
     original = array_ops.reshape(sequence_ops.range_(0, reduction_ops.reduce_prod(prefix)), prefix)
     parts = dynamic_partition(original, indices, count)
-    merged = dynamic_stitch(parts, list(grads))
+    merged = parallel_dynamic_stitch(parts, list(grads))
     return [array_ops.reshape(merged, array_ops.shape(data)), None]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import errors
+from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, broadcast_shapes
 from tfnb.core.tensor_shape import TensorShape
@@ -193,103 +193,94 @@ def einsum_op(xp: Any, inputs: Any, *, equation: str) -> Any:
 # ----------------------------------------------------------------------------------------- gradient
 
 
-def _dots_of(shape: Any, labels: str) -> Any:
-    """The part of a dynamic shape that stands under the dots."""
+def _axis_of(labels: str, letter: str) -> int:
+    """Where a letter stands; behind dots counted from the end."""
     before, _, after = labels.partition(_DOTS)
-    end = array_ops.shape(shape)[0] - len(after)
-    return shape[len(before) : end]
+    place = before.find(letter)
+    return place if place >= 0 else after.find(letter) - len(after)
 
 
-def _spread(grad: Any, labels: str, have: str, x: Any) -> Any:
-    """`grad` (axes `have`) repeated along the letters of `labels` that it lacks.
+def _dots_of(labels: str) -> tuple[int, int | None]:
+    """Where the axes under the dots begin and end."""
+    if _DOTS not in labels:
+        return 0, 0
+    before, _, after = labels.partition(_DOTS)
+    return len(before), -len(after) if after else None
 
-    Such letters were summed over. Dots that `grad` lacks are summed axes as well; the ones it has
-    may lack axes of size 1.
+
+def _repeated(grad: Any, have: str, labels: str, shape: Any, summed: str) -> Any:
+    """The gradient repeated along the letters of an operand that were summed over.
+
+    Args:
+      grad: the gradient, whose axes are `have`.
+      have: its subscripts.
+      labels: those of the operand.
+      shape: that of the operand.
+      summed: the letters that `grad` lacks.
     """
-    plain = "".join(dict.fromkeys(labels.replace(_DOTS, "."))).replace(".", _DOTS)
-    shape = array_ops.shape(x)
-    # Sizes of `plain`, with 1 for what is to be repeated.
-    full, kept = [], []
-    before, _, after = labels.partition(_DOTS)
-    for letter in plain.replace(_DOTS, "."):
-        if letter == ".":
-            dots = _dots_of(shape, labels)
-            full.append(dots)
-            kept.append(dots if _DOTS in have else array_ops.ones_like(dots))
-            continue
-        place = before.find(letter)
-        axis = place if place >= 0 else after.find(letter) - len(after)
-        size = array_ops.expand_dims(shape[axis], 0)
-        full.append(size)
-        kept.append(size if letter in have else array_ops.ones_like(size))
-    if not full:
-        return grad
-    grad = array_ops.reshape(grad, array_ops.concat(kept, 0))
-    if have != plain:
-        grad = array_ops.broadcast_to(grad, array_ops.concat(full, 0))
-    return grad if plain == labels else einsum_op([grad], equation=f"{plain}->{labels}")
+    axes = [_axis_of(labels, letter) for letter in summed]
+    sizes = array_ops.stack([shape[axis] for axis in axes])
+    is_plain = len(set(labels)) + len(set(have)) == len(labels) + len(have)
+    if is_plain and "".join(letter for letter in labels if letter not in summed) == have:
+        kept = reduction_ops.reduced_shape(shape, convert_to_tensor(axes))
+        return array_ops.broadcast_to(array_ops.reshape(grad, kept), shape)
+    target = array_ops.concat([sizes, array_ops.shape(grad)], axis=0)
+    ones = array_ops.ones(len(summed), dtype=dtypes.int32)
+    kept = array_ops.concat([ones, array_ops.shape(grad)], axis=0)
+    spread = array_ops.broadcast_to(array_ops.reshape(grad, kept), target)
+    return einsum_op([spread], equation=f"{summed}{have}->{labels}")
 
 
-def _subset(labels: str, known: str) -> str:
-    """The distinct letters (and dots) of `labels` that also stand in `known`."""
-    letters = dict.fromkeys(labels.replace(_DOTS, "."))
-    allowed = set(known.replace(_DOTS, "."))
-    return "".join(a for a in letters if a in allowed).replace(".", _DOTS)
+def _letters_beyond(labels: str, known: str) -> str:
+    """The letters of `labels` that `known` lacks, each once."""
+    return "".join(a for a in dict.fromkeys(labels) if a not in known and a != ".")
 
 
 @einsum_op.gradient
 def _(op: Any, grad: Any) -> Any:
     equation = op.get_attr("equation")
     equation = equation.decode() if isinstance(equation, bytes) else equation
-    labels, output = _parts(equation, len(op.inputs))
+    left, output = equation.split("->")
     if len(op.inputs) == 1:
-        return _gradient_of_operand([grad], [output], op.inputs[0], labels[0], None)
+        shape = array_ops.shape(op.inputs[0])
+        summed = _letters_beyond(left, output)
+        if not summed:
+            return einsum_op([grad], equation=f"{output}->{left}")
+        return _repeated(grad, output, left, shape, summed)
+    labels = left.split(",")
+    if _DOTS in output:
+        labels = [one if _DOTS in one else one + _DOTS for one in labels]
     x, y = op.inputs
-    axes = _broadcast_axes(x, y, labels)
-    return (
-        _gradient_of_operand([grad, conj(y)], [output, labels[1]], x, labels[0], axes[0]),
-        _gradient_of_operand([grad, conj(x)], [output, labels[0]], y, labels[1], axes[1]),
+    if grad.dtype.is_complex:
+        x, y = conj(x), conj(y)
+    shapes = array_ops.shape(x), array_ops.shape(y)
+    grad_x = _gradient_of_operand(grad, output, y, labels[1], labels[0], shapes[0])
+    grad_y = _gradient_of_operand(grad, output, x, labels[0], labels[1], shapes[1])
+    if _DOTS not in output:
+        return grad_x, grad_y
+    dots = [_dots_of(one) for one in labels]
+    known = [value.shape.dim_values for value in (x, y)]
+    if all(dims is not None and None not in dims for dims in known) and (
+        known[0][slice(*dots[0])] == known[1][slice(*dots[1])]
+    ):
+        return grad_x, grad_y
+    # What was broadcast under the dots is summed.
+    axes = array_ops.broadcast_gradient_args(
+        *(shape[slice(*place)] for shape, place in zip(shapes, dots, strict=True))
     )
+    grad_x = array_ops.reshape(reduction_ops.reduce_sum(grad_x, dots[0][0] + axes[0]), shapes[0])
+    grad_y = array_ops.reshape(reduction_ops.reduce_sum(grad_y, dots[1][0] + axes[1]), shapes[1])
+    return grad_x, grad_y
 
 
 def _gradient_of_operand(
-    factors: list[Any], known: list[str], x: Any, labels: str, axes: Any
+    grad: Any, output: str, other: Any, other_labels: str, labels: str, shape: Any
 ) -> Any:
-    """The gradient of an operand, the product of `factors`.
-
-    Args:
-      factors: the incoming gradient and the other operand.
-      known: their subscripts.
-      x: the operand.
-      labels: its subscripts.
-      axes: positions among the product's dots along which the operand was broadcast; or None.
-    """
-    is_whole = not set(labels) - set("".join(known))
-    if is_whole and axes is None:
-        result = einsum_op(factors, equation=f"{','.join(known)}->{labels}")
-    else:
-        have = _subset(labels, "".join(known))
-        if _DOTS not in have and axes is not None:
-            have = _DOTS + have
-        partial = einsum_op(factors, equation=f"{','.join(known)}->{have}")
-        if axes is not None:
-            partial = reduction_ops.reduce_sum(partial, axes + len(have.partition(_DOTS)[0]))
-        result = _spread(partial, labels, have, x)
-    result.set_shape(x.shape)
-    return result
-
-
-def _broadcast_axes(x: Any, y: Any, labels: list[str]) -> tuple[Any, Any]:
-    """Per operand, the positions among the product's dots along which it was broadcast."""
-    if not any(_DOTS in one for one in labels):
-        return None, None
-    shapes = [array_ops.shape(x), array_ops.shape(y)]
-    dots = [
-        _dots_of(shape, one) if _DOTS in one else array_ops.constant([], shape.dtype)
-        for shape, one in zip(shapes, labels, strict=True)
-    ]
-    found: tuple[Any, Any] = array_ops.broadcast_gradient_args(*dots)
-    return found
+    """The gradient of one of two operands: that of the product times the other operand."""
+    summed = _letters_beyond(labels, output + other_labels)
+    kept = "".join(letter for letter in labels if letter not in summed)
+    product = einsum_op([grad, other], equation=f"{output},{other_labels}->{kept}")
+    return _repeated(product, kept, labels, shape, summed) if summed else product
 
 
 # --------------------------------------------------------------------------------------- tf.einsum

@@ -217,7 +217,10 @@ def embedding_lookup_sparse(
                 "mean": segment_ops.sparse_segment_mean,
                 "sqrtn": segment_ops.sparse_segment_sqrt_n,
             }[combiner]
-            found: Tensor = combine(rows, places, segments, name=scope)
+            # Rows that were not gathered before get a gradient of slices.
+            found: Tensor = combine(
+                rows, places, segments, name=scope, sparse_gradient=places is sp_ids.values
+            )
             return found
         return _weighted(rows, places, segments, sp_weights.values, combiner, scope)
 

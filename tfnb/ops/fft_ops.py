@@ -7,6 +7,7 @@ Corresponds to TensorFlow's ``fft_ops.cc`` and ``fft_ops.py``.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes, errors
@@ -20,6 +21,8 @@ from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.complex_ops import real
 from tfnb.ops.cwise_binary_ops import floor_mod
+from tfnb.ops.cwise_unary_ops import exp_op, reciprocal
+from tfnb.ops.sequence_ops import range_
 from tfnb.ops.where_ops import where
 
 if TYPE_CHECKING:
@@ -75,9 +78,9 @@ def _complex_transform(name: str, rank: int, *, forward: bool) -> OpDefinition:
     return definition
 
 
-def _signal_size(x: Any, rank: int, dtype: DType) -> Any:
+def _signal_size(x: Any, rank: int) -> Any:
     """How many values one transform covers, as a tensor."""
-    return cast(reduction_ops.reduce_prod(array_ops.shape(x)[-rank:]), dtype)
+    return reduction_ops.reduce_prod(array_ops.shape(x)[-rank:])
 
 
 def _link_gradients(forward: OpDefinition, inverse: OpDefinition, rank: int) -> None:
@@ -85,12 +88,12 @@ def _link_gradients(forward: OpDefinition, inverse: OpDefinition, rank: int) -> 
 
     @forward.gradient
     def _(op: Any, grad: Any) -> Any:
-        size = cast(_signal_size(grad, rank, grad.dtype.real_dtype), grad.dtype)
+        size = cast(_signal_size(grad, rank), grad.dtype)
         return inverse(grad) * size
 
     @inverse.gradient
     def _(op: Any, grad: Any) -> Any:
-        size = cast(1.0 / _signal_size(grad, rank, grad.dtype.real_dtype), grad.dtype)
+        size = cast(1.0 / cast(_signal_size(grad, rank), grad.dtype.real_dtype), grad.dtype)
         return forward(grad) * size
 
 
@@ -203,57 +206,78 @@ def _inverse_real_transform(name: str, rank: int) -> OpDefinition:
     return definition
 
 
-def _padded_to(x: Any, lengths: Any, rank: int) -> Any:
-    """Zeros after the last axes, up to the given lengths."""
-    missing = math_ops.maximum(lengths - array_ops.shape(x)[-rank:], 0)
-    before = array_ops.zeros([array_ops.rank(x) - rank], dtypes.int32)
-    after = array_ops.concat([before, missing], 0)
-    padded = pad_ops.pad(x, array_ops.stack([array_ops.zeros_like(after), after], axis=1))
-    padded.set_shape([None] * x.shape.ndims if x.shape.ndims is not None else None)
-    return padded
+def _tiled_as(matrix: Any, like: Any) -> Any:
+    """The matrix repeated over the batch of another tensor."""
+    ones = array_ops.ones([array_ops.rank(like) - 2], dtypes.int32)
+    expanded = array_ops.reshape(matrix, array_ops.concat([ones, array_ops.shape(matrix)], 0))
+    return array_ops.tile(expanded, array_ops.concat([array_ops.shape(like)[:-2], [1, 1]], 0))
 
 
-def _grown_or_cut(x: Any, lengths: Any, rank: int) -> Any:
-    """The last axes with exactly the given lengths."""
-    padded = _padded_to(x, lengths, rank)
-    sizes = array_ops.concat([array_ops.shape(padded)[:-rank], lengths], 0)
-    return array_ops.slice(padded, array_ops.zeros_like(sizes), sizes)
+def _turns(length: Any, dtype: DType) -> Any:
+    """exp(-2 pi i a b / length) for all a and b below the length."""
+    first = array_ops.tile(array_ops.expand_dims(range_(length), 0), (length, 1))
+    second = array_ops.transpose(first, [1, 0])
+    angle = -2j * math.pi * cast(first * second, dtype)
+    return exp_op(angle / cast(length, dtype))
+
+
+def _alternating(length: Any, dtype: DType) -> Any:
+    """1, -1, 1, -1, ..."""
+    return cast(1 - 2 * (range_(length) % 2), dtype)
 
 
 def _link_real_gradients(
-    forward: OpDefinition, inverse: OpDefinition, full_inverse: OpDefinition, rank: int
+    forward: OpDefinition,
+    inverse: OpDefinition,
+    functions: tuple[Any, Any],
+    rank: int,
 ) -> None:
+    """Gradients between half spectra and real signals over one or two axes."""
+
     @forward.gradient
     def _(op: Any, grad: Any) -> Any:
-        # The adjoint: the half spectrum counts once, and what is not real is lost.
+        # The inverse takes every value but the first and the last column for two; what these two
+        # columns give is added once more, and all is halved.
         lengths = op.inputs[1]
-        whole = _padded_to(grad, lengths, rank)
-        size = cast(reduction_ops.reduce_prod(lengths), grad.dtype)
-        signal = real(full_inverse(whole) * size)
-        result = _grown_or_cut(signal, array_ops.shape(op.inputs[0])[-rank:], rank)
-        result.set_shape(op.inputs[0].shape)
-        return result, None
+        dtype = grad.dtype
+        shape = array_ops.shape(op.inputs[0])
+        is_even = cast(1 - (lengths[-1] % 2), dtype)
+        first = grad[..., 0:1]
+        if rank == 1:
+            last = grad[..., -1:]
+            extra = first + is_even * last * _alternating(shape[-1], dtype)
+        else:
+            turns = _tiled_as(_turns(shape[-2], dtype), first)
+            extra = math_ops.matmul(turns, math_ops.conj(first))
+            last = math_ops.matmul(turns, math_ops.conj(grad[..., -1:]))
+            columns = shape[-1]
+            ones = array_ops.ones([array_ops.rank(grad) - 1], dtypes.int32)
+            repeats = array_ops.concat([ones, [columns]], 0)
+            last = array_ops.tile(last, repeats) * _alternating(columns, dtype)
+            extra += is_even * last
+        size = cast(_signal_size(op.inputs[0], rank), dtype.real_dtype)
+        signal = functions[1](grad, lengths)
+        return 0.5 * (signal * size + real(extra)), None
 
     @inverse.gradient
     def _(op: Any, grad: Any) -> Any:
         # Every value but the first and, of an even length, the last stands for two.
-        lengths = op.inputs[1]
-        spectrum = forward(grad, lengths, Tcomplex=op.inputs[0].dtype)
-        is_odd = floor_mod(lengths[-1], 2)
+        known = constant_value(op.inputs[1])
+        lengths = op.inputs[1] if known is None else known
         dtype = grad.dtype
+        is_odd = floor_mod(lengths[-1], 2, name="mod")
+        columns = array_ops.shape(op.inputs[0])[-1]
         counts = array_ops.concat(
             [
-                array_ops.ones([1], dtype),
-                2.0 * array_ops.ones([array_ops.shape(spectrum)[-1] - 2 + is_odd], dtype),
+                [1.0],
+                2.0 * array_ops.ones([columns - 2 + is_odd], dtype),
                 array_ops.ones([1 - is_odd], dtype),
             ],
             0,
         )
-        factor = counts / cast(reduction_ops.reduce_prod(lengths), dtype)
-        weighted = spectrum * cast(factor, spectrum.dtype)
-        result = _grown_or_cut(weighted, array_ops.shape(op.inputs[0])[-rank:], rank)
-        result.set_shape(op.inputs[0].shape)
-        return result, None
+        inverse_size = reciprocal(cast(_signal_size(grad, rank), dtype))
+        spectrum = functions[0](grad, lengths)
+        return spectrum * cast(inverse_size * counts, op.inputs[0].dtype), None
 
 
 rfft_op = _real_transform("RFFT", 1)
@@ -262,8 +286,6 @@ rfft2d_op = _real_transform("RFFT2D", 2)
 irfft2d_op = _inverse_real_transform("IRFFT2D", 2)
 rfft3d_op = _real_transform("RFFT3D", 3)
 irfft3d_op = _inverse_real_transform("IRFFT3D", 3)
-_link_real_gradients(rfft_op, irfft_op, ifft, 1)
-_link_real_gradients(rfft2d_op, irfft2d_op, ifft2d, 2)
 
 
 # ------------------------------------------------------------------------------ functions of users
@@ -370,6 +392,8 @@ rfft3d = _real_function(rfft3d_op, 3, "rfft3d")
 irfft = _inverse_function(irfft_op, 1, "irfft")
 irfft2d = _inverse_function(irfft2d_op, 2, "irfft2d")
 irfft3d = _inverse_function(irfft3d_op, 3, "irfft3d")
+_link_real_gradients(rfft_op, irfft_op, (rfft, irfft), 1)
+_link_real_gradients(rfft2d_op, irfft2d_op, (rfft2d, irfft2d), 2)
 
 
 def _shifted(x: Any, axes: Any, name: str | None, default_name: str, *, back: bool) -> Any:

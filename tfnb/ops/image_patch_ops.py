@@ -15,7 +15,10 @@ from tfnb.core import dtypes, errors
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops
+from tfnb.ops.cast_ops import cast
+from tfnb.ops.cwise_unary_ops import neg
 from tfnb.ops.reduction_ops import reduce_prod
 from tfnb.ops.segment_ops import unsorted_segment_sum
 from tfnb.ops.sequence_ops import range_
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.core.shape_inference import InferenceContext
+
+EXPORTS = {"nn": ["dilation2d", "erosion2d"]}
 
 _PADDING = "padding: {'SAME', 'VALID'}"
 
@@ -156,8 +161,27 @@ def _spread_back(op: Any, grad: Any, extract: Any) -> Any:
 
 @extract_image_patches_op.gradient
 def _(op: Any, grad: Any) -> Any:
+    batch, rows, columns, channels = array_ops.unstack(
+        array_ops.shape(op.inputs[0], out_type=dtypes.int64)
+    )
+    out_rows, out_columns = array_ops.unstack(
+        array_ops.shape(op.outputs[0], out_type=dtypes.int64)[1:3]
+    )
     attrs = {name: op.get_attr(name) for name in ("ksizes", "strides", "rates", "padding")}
-    return _spread_back(op, grad, lambda x: extract_image_patches_op(x, **attrs))
+    _, patch_rows, patch_columns, _ = attrs["ksizes"]
+    pixels = rows * columns
+    # A picture of the pixels' own numbers says where each value of a patch comes from; 0: padding.
+    numbers = array_ops.reshape(range_(1, pixels + 1, dtype=dtypes.float32), (1, rows, columns, 1))
+    sources = cast(extract_image_patches_op(numbers, **attrs), dtypes.int64)
+    parts = array_ops.reshape(
+        grad, (batch, out_rows, out_columns, patch_rows, patch_columns, channels)
+    )
+    by_place = array_ops.transpose(parts, (1, 2, 3, 4, 0, 5))
+    flat = array_ops.reshape(by_place, (-1, batch * channels))
+    places = array_ops.reshape(sources, [-1]) - 1
+    total = unsorted_segment_sum(flat, places, num_segments=pixels)
+    total = array_ops.reshape(total, (rows, columns, batch, channels))
+    return array_ops.transpose(total, (2, 0, 1, 3))
 
 
 @extract_volume_patches.gradient
@@ -313,3 +337,57 @@ def _(op: Any, grad: Any) -> Any:
         dilation2d_backprop_input(x, kernel, grad, **attrs),
         dilation2d_backprop_filter(x, kernel, grad, **attrs),
     )
+
+
+def dilation2d(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    rates: Any = None,
+    padding: str | None = None,
+    name: str | None = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Any:
+    """The largest sum of pixel and filter in every window, per channel.
+
+    Args:
+      input: images, NHWC.
+      filter: what is added, of shape (rows, columns, channels); `filters` is its newer name.
+      strides: the window's steps, one per axis.
+      rates: the steps within the window, one per axis; `dilations` is its newer name.
+      padding: "SAME" or "VALID".
+      name: A name for the operation.
+      filters: see `filter`.
+      dilations: see `rates`.
+    """
+    return dilation2d_op(
+        input,
+        filter if filters is None else filters,
+        strides=strides,
+        rates=rates if dilations is None else dilations,
+        padding=padding,
+        name=name,
+    )
+
+
+def erosion2d(
+    value: Any, kernel: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+) -> Any:
+    """The smallest difference of pixel and mirrored kernel in every window, per channel.
+
+    Args:
+      value: images, NHWC.
+      kernel: what is subtracted, of shape (rows, columns, channels).
+      strides: the window's steps, one per axis.
+      rates: the steps within the window, one per axis.
+      padding: "SAME" or "VALID".
+      name: A name for the operation.
+    """
+    with name_scope(name, "erosion2d", [value, kernel]) as scope:
+        negated = neg(value)
+        turned = array_ops.reverse(kernel, [0, 1])
+        found = dilation2d_op(
+            negated, turned, strides=strides, rates=rates, padding=padding, name=scope
+        )
+        return neg(found)

@@ -268,7 +268,24 @@ def _batch_gradients(product_op: Any, op: Any, grad: Any) -> tuple[Any, Any]:
 
 @batch_mat_mul.gradient
 def _(op: Any, grad: Any) -> Any:
-    return _batch_gradients(batch_mat_mul, op, grad)
+    def product(a: Any, b: Any, *, adj_x: bool = False, adj_y: bool = False, **_: Any) -> Any:
+        return matmul(a, b, adjoint_a=adj_x, adjoint_b=adj_y)
+
+    return _batch_gradients(product, op, grad)
+
+
+def _named_product(
+    a: Any,
+    b: Any,
+    *,
+    adj_x: bool = False,
+    adj_y: bool = False,
+    grad_x: bool = False,
+    grad_y: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The product by the op that matmul chooses."""
+    return matmul(a, b, adjoint_a=adj_x, adjoint_b=adj_y, grad_a=grad_x, grad_b=grad_y, name=name)
 
 
 def _sum_batches(op: Any, grad_x: Any, grad_y: Any) -> tuple[Any, Any]:
@@ -301,7 +318,7 @@ def batch_mat_mul_v2(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> An
 
 @batch_mat_mul_v2.gradient
 def _(op: Any, grad: Any) -> Any:
-    return _sum_batches(op, *_batch_gradients(batch_mat_mul_v2, op, grad))
+    return _sum_batches(op, *_batch_gradients(_named_product, op, grad))
 
 
 @register_op(
@@ -322,6 +339,8 @@ def batch_mat_mul_v3(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, Tout:
 @batch_mat_mul_v3.gradient
 def _(op: Any, grad: Any) -> Any:
     x, y = op.inputs
+    if x.dtype == y.dtype == grad.dtype:
+        return _sum_batches(op, *_batch_gradients(_named_product, op, grad))
 
     def product(a: Any, b: Any, **flags: Any) -> Any:
         target = x.dtype if flags.get("grad_x") else y.dtype
@@ -369,13 +388,10 @@ def _(op: Any, grad: Any) -> Any:
     def product(
         left: Any, left_sparse: bool, right: Any, right_sparse: bool, dtype: Any, *flips: bool
     ) -> Any:
-        result = sparse_mat_mul(
-            left,
-            right,
-            transpose_a=flips[0],
-            transpose_b=flips[1],
-            a_is_sparse=left_sparse,
-            b_is_sparse=right_sparse,
+        if flips[1]:
+            right = array_ops.transpose(right)
+        result = matmul(
+            left, right, transpose_a=flips[0], a_is_sparse=left_sparse, b_is_sparse=right_sparse
         )
         return cast(result, dtype) if result.dtype != dtype else result
 

@@ -27,7 +27,7 @@ from tfnb.ops.matrices import (
     square_dims,
     square_shape,
 )
-from tfnb.ops.matrix_solve_ops import matrix_solve, matrix_triangular_solve
+from tfnb.ops.matrix_solve_ops import matrix_solve
 
 EXPORTS = {
     "tf": ["cholesky", "matrix_square_root", "qr"],
@@ -38,7 +38,15 @@ _TYPES = "T: {double, float, half, complex64, complex128}"
 
 
 def _adjoint_of(x: Any) -> Any:
-    return array_ops.matrix_transpose(x, conjugate=True)
+    from tfnb.ops.linalg_ops import adjoint
+
+    return adjoint(x)
+
+
+def _triangular_solve(matrix: Any, rhs: Any, *, lower: bool = True) -> Any:
+    from tfnb.ops.linalg_ops import matrix_triangular_solve
+
+    return matrix_triangular_solve(matrix, rhs, lower=lower)
 
 
 # ---------------------------------------------------------------------------------- Cholesky and QR
@@ -73,9 +81,8 @@ def _(op: Any, grad: Any) -> Any:
     from tfnb.ops.linalg_ops import eye
 
     lower = op.outputs[0]
-    shape = array_ops.shape(lower)
-    unit = eye(shape[-1], batch_shape=shape[:-2], dtype=lower.dtype)
-    inverse = matrix_triangular_solve(lower, unit)
+    rows, batch = array_ops.shape(lower)[-1], array_ops.shape(lower)[:-2]
+    inverse = _triangular_solve(lower, eye(rows, batch_shape=batch, dtype=lower.dtype))
     middle = math_ops.matmul(lower, grad, adjoint_a=True)
     middle = array_ops.matrix_set_diag(middle, 0.5 * array_ops.matrix_diag_part(middle))
     middle = array_ops.matrix_band_part(middle, -1, 0)
@@ -119,14 +126,15 @@ def qr(xp: Any, input: Any, *, full_matrices: bool) -> tuple[Any, Any]:
 
 def _divide_by_triangle(x: Any, r: Any) -> Any:
     """X r^-H for an upper triangle r."""
-    return _adjoint_of(matrix_triangular_solve(r, _adjoint_of(x), lower=False, adjoint=False))
+    return _adjoint_of(_triangular_solve(r, _adjoint_of(x), lower=False))
 
 
 def _deep_qr_gradient(q: Any, r: Any, dq: Any, dr: Any) -> Any:
     qdq = math_ops.matmul(q, dq, adjoint_a=True)
+    of_q = qdq - _adjoint_of(qdq)
     rdr = math_ops.matmul(r, dr, adjoint_b=True)
-    skew = (qdq - _adjoint_of(qdq)) + (rdr - _adjoint_of(rdr))
-    lower = array_ops.matrix_band_part(skew, -1, 0)
+    of_r = rdr - _adjoint_of(rdr)
+    lower = array_ops.matrix_band_part(of_q + of_r, -1, 0)
     grad_a = math_ops.matmul(q, dr + _divide_by_triangle(lower, r))
     grad = grad_a + _divide_by_triangle(dq - math_ops.matmul(q, qdq), r)
     if q.dtype.is_complex:
@@ -156,9 +164,9 @@ def _(op: Any, grad_q: Any, grad_r: Any) -> Any:
     # A wide matrix is a square one and the rest, which only r depends on.
     rest = op.inputs[0][..., :, rows:]
     square, of_rest, of_square = r[..., :, :rows], grad_r[..., :, rows:], grad_r[..., :, :rows]
+    last = math_ops.matmul(q, of_rest)
     through = grad_q + math_ops.matmul(rest, of_rest, adjoint_b=True)
-    first = _deep_qr_gradient(q, square, through, of_square)
-    return array_ops.concat([first, math_ops.matmul(q, of_rest)], axis=-1)
+    return array_ops.concat([_deep_qr_gradient(q, square, through, of_square), last], axis=-1)
 
 
 def _lu_shape(c: InferenceContext) -> list[TensorShape]:
@@ -315,11 +323,11 @@ def _(op: Any, grad_e: Any, grad_v: Any) -> Any:
             flipped = _adjoint_of(v)
             f = math_ops.conj(_differences_reciprocal(e))
             product = math_ops.matmul(flipped, grad_v)
+            middle = array_ops.matrix_diag(grad_e)
             diagonal = array_ops.matrix_diag(
                 array_ops.matrix_diag_part(math_ops.cast(math_ops.real(product), product.dtype))
             )
             gram = math_ops.matmul(flipped, v)
-            middle = array_ops.matrix_diag(grad_e)
             middle += f * (product - math_ops.matmul(gram, diagonal))
         else:
             _, v = eig(op.inputs[0], Tout=op.outputs[0].dtype)
@@ -433,11 +441,15 @@ def _wide_svd_gradient(
 ) -> Any:
     s, u, v = parts
     values = array_ops.matrix_diag(s)
-    f = _differences_reciprocal(math_ops.square(s))
+    squares = math_ops.square(s)
+    # TensorFlow makes it here, and uses it with complex matrices only.
+    shape = array_ops.shape(s)
+    f = _differences_reciprocal(squares)
     inverse = array_ops.matrix_diag(_safe_reciprocal(s))
     v1, grad_v1 = v[..., :, :rows], grad_v[..., :, :rows]
+    of_u = math_ops.matmul(u, grad_u, adjoint_a=True)
     of_v = math_ops.matmul(v1, grad_v1, adjoint_a=True)
-    f_u, f_v = f * math_ops.matmul(u, grad_u, adjoint_a=True), f * of_v
+    f_u, f_v = f * of_u, f * of_v
     inner = of_values + math_ops.matmul(f_u + _adjoint_of(f_u), values)
     inner += math_ops.matmul(values, f_v + _adjoint_of(f_v))
     grad = math_ops.matmul(u, math_ops.matmul(inner, v1, adjoint_b=True))
@@ -450,7 +462,9 @@ def _wide_svd_gradient(
             rest -= math_ops.matmul(product, v2, adjoint_b=True)
         grad += math_ops.matmul(math_ops.matmul(u, inverse), rest)
     if u.dtype.is_complex:
-        diagonal = array_ops.matrix_diag(array_ops.matrix_diag_part(of_v))
+        from tfnb.ops.linalg_ops import eye
+
+        diagonal = eye(shape[-1], batch_shape=shape[:-1], dtype=u.dtype) * of_v
         phases = math_ops.matmul(inverse, _adjoint_of(diagonal) - diagonal)
         grad += 0.5 * math_ops.matmul(u, math_ops.matmul(phases, v1, adjoint_b=True))
     return grad
@@ -495,12 +509,14 @@ def matrix_square_root(xp: Any, input: Any) -> Any:
 def _kronecker(a: Any, b: Any) -> Any:
     """The Kronecker products of matrices."""
     shape_a, shape_b = array_ops.shape(a), array_ops.shape(b)
-    batch = array_ops.slice(shape_a, [0], [array_ops.size(shape_a) - 2])
     order_a, order_b = shape_a[-1], shape_b[-1]
-    left = array_ops.reshape(a, array_ops.concat([batch, [order_a], [1], [order_a], [1]], 0))
-    right = array_ops.reshape(b, array_ops.concat([batch, [1], [order_b], [1], [order_b]], 0))
+    batch = array_ops.slice(shape_a, [0], [math_ops.subtract(array_ops.size(shape_a), 2)])
+    left_shape = array_ops.concat([batch, [order_a], [1], [order_a], [1]], 0)
+    right_shape = array_ops.concat([batch, [1], [order_b], [1], [order_b]], 0)
+    left, right = array_ops.reshape(a, left_shape), array_ops.reshape(b, right_shape)
     order = order_a * order_b
-    return array_ops.reshape(left * right, array_ops.concat([batch, [order], [order]], 0))
+    whole = array_ops.concat([batch, [order], [order]], 0)
+    return array_ops.reshape(left * right, whole)
 
 
 @matrix_square_root.gradient
@@ -510,10 +526,14 @@ def _(op: Any, grad: Any) -> Any:
     # The equation of Sylvester, grad_a root^T + root^T grad_a = grad, as one of vectors.
     root = op.outputs[0]
     shape = array_ops.shape(root)
-    order, batch = shape[-1], shape[:-2]
-    unit = eye(order, batch_shape=batch, dtype=root.dtype)
+    order = shape[-1]
+    count = math_ops.reduce_prod(shape[0:-2])
+    unit = array_ops.reshape(eye(order, dtype=root.dtype), [-1])
+    unit = array_ops.reshape(array_ops.tile(unit, [count]), shape)
     flipped = array_ops.matrix_transpose(root)
-    system = math_ops.add(_kronecker(unit, flipped), _kronecker(root, unit))
+    first = _kronecker(unit, flipped)
+    system = math_ops.add(first, _kronecker(root, unit))
+    batch = array_ops.slice(shape, [0], [math_ops.subtract(array_ops.size(shape), 2)])
     vector_shape = array_ops.concat([batch, [order * order], [1]], 0)
     vector = array_ops.reshape(array_ops.matrix_transpose(grad), vector_shape)
     solved = array_ops.reshape(matrix_solve(system, vector), shape)

@@ -460,9 +460,13 @@ def matrix_set_diag_v3(xp: Any, input: Any, diagonal: Any, k: Any, *, align: str
 
 
 def _set_gradient(op: Any, grad: Any, k: Any, align: str) -> tuple[Tensor, Tensor]:
-    from tfnb.ops.constant_ops import zeros_like
+    from tfnb.ops.constant_ops import zeros, zeros_like
 
-    kept = matrix_set_diag(grad, zeros_like(op.inputs[1]), k=k, align=align)
+    diagonal = op.inputs[1]
+    dims = diagonal.shape.dim_values
+    known = dims is not None and None not in dims
+    nothing = zeros(list(dims), dtype=grad.dtype) if known else zeros_like(diagonal)
+    kept = matrix_set_diag(grad, nothing, k=k, align=align)
     return kept, matrix_diag_part(grad, k=k, align=align)
 
 

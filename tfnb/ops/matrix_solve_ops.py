@@ -307,8 +307,11 @@ def _sum_batches(op: Any, grad_matrix: Any, grad_rhs: Any) -> tuple[Any, Any]:
 
 @matrix_triangular_solve.gradient
 def _(op: Any, grad: Any) -> Any:
+    from tfnb.ops import linalg_ops
+
     flips, lower = op.get_attr("adjoint"), op.get_attr("lower")
-    grad_rhs = matrix_triangular_solve(op.inputs[0], grad, lower=lower, adjoint=not flips)
+    solve = linalg_ops.matrix_triangular_solve
+    grad_rhs = solve(op.inputs[0], grad, lower=lower, adjoint=not flips)
     full = _matrix_gradient(grad_rhs, op.outputs[0], flips)
     grad_matrix = array_ops.matrix_band_part(full, *((-1, 0) if lower else (0, -1)))
     return _sum_batches(op, grad_matrix, grad_rhs)

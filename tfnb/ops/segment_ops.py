@@ -367,14 +367,21 @@ def unsorted_segment_prod(xp: Any, data: Any, segment_ids: Any, num_segments: An
 @unsorted_segment_prod.gradient
 def _(op: Any, grad: Any) -> Any:
     data, segment_ids, num_segments = op.inputs
-    clipped = maximum(segment_ids, array_ops.zeros_like(segment_ids))
+    clipped: Any = None
+
+    def spread(x: Any) -> Any:
+        nonlocal clipped
+        if clipped is None:
+            clipped = maximum(segment_ids, array_ops.zeros_like(segment_ids))
+        return array_ops.gather(x, clipped)
+
     found = _gradient_of_product(
         data,
         op.outputs[0],
         grad,
         total=lambda x: unsorted_segment_sum(x, segment_ids, num_segments),
         product=lambda x: unsorted_segment_prod(x, segment_ids, num_segments),
-        spread=lambda x: array_ops.gather(x, clipped),
+        spread=spread,
         spread_grad=lambda x: _gather_drop_negatives(x, segment_ids, clipped)[0],
         divisor=lambda _: data,
     )

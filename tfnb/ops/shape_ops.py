@@ -20,7 +20,6 @@ from tfnb.core.shape_inference import (
     scalar_shape,
 )
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.ops.broadcasting import shape_text
@@ -629,7 +628,9 @@ def _(op: Any, grad: Any) -> Any:
 
     source, target = op.inputs
     source_shape = shape(source, out_type=target.dtype)
-    known = constant_value(target)
+    from tfnb.framework.static_evaluation import evaluate_constant
+
+    known = evaluate_constant(target)
     if known is not None:
         target = constant(known.tolist(), dtype=target.dtype)
     _, axes = broadcast_gradient_args(target, source_shape)

@@ -117,7 +117,7 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
         limit = convert_to_tensor(
             0 if threshold is None else threshold,
             dtype=a.values.dtype.real_dtype.base_dtype,
-            name="thresh",
+            name="threshold",
         )
         found = math.sparse_add_op(*_parts(a), *_parts(b), limit)
         a.get_shape().assert_is_compatible_with(b.get_shape())
@@ -151,8 +151,8 @@ def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
 
 def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
     """Softmax over the elements of every innermost row; missing ones do not count."""
-    with name_scope(name, "SparseSoftmax", [sp_input.indices, sp_input.values]) as scope:
-        values = math.sparse_softmax_op(*_parts(sp_input), name=scope)
+    with name_scope(name, "SparseSoftmax", [sp_input.indices, sp_input.values]):
+        values = math.sparse_softmax_op(*_parts(sp_input))
         return SparseTensor(sp_input.indices, values, sp_input.dense_shape)
 
 
@@ -309,6 +309,13 @@ def sparse_concat(
         concat_dim=axis,
         name=name,
     )
+    statics = [one.get_shape() for one in inputs]
+    if all(shape.is_fully_defined() for shape in statics):
+        columns = zip(*(shape.as_list() for shape in statics), strict=True)
+        whole = [max(sizes) for sizes in columns]
+        whole[axis] = sum(shape.as_list()[axis] for shape in statics)
+        known = convert_to_tensor(whole, dtype=dtypes.int64)
+        return SparseTensor(found[0], found[1], known)
     return SparseTensor(*found)
 
 
@@ -593,16 +600,18 @@ def deserialize_many_sparse(
 # ---------------------------------------------------------------------------------------- operators
 
 
-def _operator(op: Any) -> Any:
+def _operator(op: Any, name: str) -> Any:
     def apply(sparse: SparseTensor, dense: Any) -> SparseTensor:
-        dense = convert_to_tensor(dense, dtype=sparse.values.dtype.base_dtype)
-        return SparseTensor(sparse.indices, op(*_parts(sparse), dense), sparse.dense_shape)
+        with name_scope(None, name, [*_parts(sparse), dense]) as scope:
+            dense = convert_to_tensor(dense, dtype=sparse.values.dtype.base_dtype, name="y")
+            values = op(*_parts(sparse), dense, name=scope)
+            return SparseTensor(sparse.indices, values, sparse.dense_shape)
 
     return apply
 
 
 for _name, _op in (
-    ("__truediv__", math.sparse_dense_cwise_div),
-    ("__mul__", sparse_dense_cwise_mul),
+    ("truediv", math.sparse_dense_cwise_div),
+    ("mul", sparse_dense_cwise_mul),
 ):
-    SparseTensor._override_operator(_name, _operator(_op))
+    SparseTensor._override_operator(f"__{_name}__", _operator(_op, _name))

@@ -401,8 +401,8 @@ def _(op: Any, grad: Any) -> Any:
     indices, _, shape, axes = op.inputs
     # As if the reduced dimensions had size 1 still.
     kept = reduction_ops.reduced_shape(shape, axes)
-    scale = shape // cast_ops.cast(kept, shape.dtype)
     reshaped = shape_ops.reshape(grad, kept)
+    scale = shape // cast_ops.cast(kept, shape.dtype)
     return None, gather_ops.gather_nd(reshaped, indices // scale), None, None
 
 
@@ -451,24 +451,37 @@ sparse_dense_cwise_div = _cwise_op("SparseDenseCwiseDiv", "div")
 sparse_dense_cwise_add.gradient(_no_gradient)
 
 
-@sparse_dense_cwise_div.gradient
-def _(op: Any, grad: Any) -> Any:
+def _cwise_gradient(op: Any, grad: Any, *, is_product: bool) -> Any:
     from tfnb.framework.sparse_tensor import SparseTensor
-    from tfnb.ops import concat_ops, constant_ops, gather_ops, shape_ops, slice_ops
+    from tfnb.ops import (
+        cast_ops,
+        concat_ops,
+        constant_ops,
+        cwise_unary_ops,
+        gather_ops,
+        shape_ops,
+        slice_ops,
+    )
     from tfnb.ops.sparse_functions import sparse_add
 
     indices, values, shape, dense = op.inputs
-    dense_shape = shape_ops.shape(dense, out_type="int64")
+    dense_shape = cast_ops.cast(shape_ops.shape(dense), "int64")
     # Dimensions that the dense side does not have, and those of size 1 that it repeats.
     added = shape_ops.expand_dims(shape_ops.size(shape) - shape_ops.size(dense_shape), 0)
     augmented = concat_ops.concat([constant_ops.ones(added, "int64"), dense_shape], 0)
-    scaled = slice_ops.slice(
-        indices // (shape // augmented), concat_ops.concat([[0], added], 0), [-1, -1]
-    )
+    scaled = indices // (shape // augmented)
+    scaled = slice_ops.slice(scaled, concat_ops.concat([[0], added], 0), [-1, -1])
     met = gather_ops.gather_nd(dense, scaled)
+    if is_product:
+        values_grad, elements = grad * met, grad * values
+    else:
+        values_grad = grad / met
+        elements = grad * (-values / cwise_unary_ops.square(met))
     # Scaled indices may repeat; adding to zeros sums them.
-    dense_grad = sparse_add(
-        constant_ops.zeros_like(dense),
-        SparseTensor(scaled, -grad * (values / (met * met)), dense_shape),
-    )
-    return None, grad / met, None, dense_grad
+    zeros = constant_ops.zeros_like(dense)
+    return None, values_grad, None, sparse_add(zeros, SparseTensor(scaled, elements, dense_shape))
+
+
+@sparse_dense_cwise_div.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _cwise_gradient(op, grad, is_product=False)

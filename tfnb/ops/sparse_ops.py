@@ -472,7 +472,7 @@ def sparse_tensor_dense_matmul(
         found = sparse_tensor_dense_matmul(b, sp_a, adjoint_a != same, adjoint_b != same)
         return transpose_ops.transpose(found)
     sp_a = _as_sparse(sp_a)
-    with name_scope(name, "SparseTensorDenseMatMul", [sp_a.indices, sp_a.values, b]) as scope:
+    with name_scope(name, "SparseTensorDenseMatMul", [sp_a.indices, sp_a.values, b]):
         return sparse_tensor_dense_mat_mul(
             sp_a.indices,
             sp_a.values,
@@ -480,7 +480,6 @@ def sparse_tensor_dense_matmul(
             convert_to_tensor(b, name="b"),
             adjoint_a=adjoint_a,
             adjoint_b=adjoint_b,
-            name=scope,
         )
 
 

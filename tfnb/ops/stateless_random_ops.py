@@ -399,8 +399,8 @@ def _gamma(shape: Any, generator: Philox, alpha: Any) -> Any:
 
 def _gamma_gradient(shape: Any, alpha: Any, sample: Any, grad: Any) -> Any:
     with control_dependencies([grad]):
-        extra = array_ops.size(shape) - array_ops.rank(alpha)
-        ones = array_ops.ones(array_ops.expand_dims(extra, 0), dtypes.int32)
+        extra = array_ops.shape(shape)[0] - array_ops.rank(alpha)
+        ones = array_ops.ones([extra], dtypes.int32)
         wide = array_ops.reshape(alpha, array_ops.concat([ones, array_ops.shape(alpha)], 0))
         partial = random_gamma_grad(wide, sample)
         return math_ops.reduce_sum(grad * partial, axis=math_ops.range(extra))

@@ -141,55 +141,69 @@ def tridiagonal_solve(
     return _unpivoted(xp, diagonals, rhs)
 
 
-def _shift(x: Any, *, axis: int, by: int) -> Any:
-    """X moved by one place along the last axis or the one before, a zero moving in.
+def _batch_paddings(x: Any, last: list[list[int]]) -> Any:
+    """Paddings of the last axes, none for those before."""
+    nothing = array_ops.zeros((array_ops.rank(x) - 2, 2), dtype=dtypes.int32)
+    return array_ops.concat([nothing, array_ops.constant(last)], axis=0)
 
-    Args:
-      x: the tensor.
-      axis: -1 or -2.
-      by: 1 to move elements to higher places, -1 to move them to lower ones.
-    """
-    kept = array_ops.slice_helper(x, _all_but_one(axis, by))
+
+def _is_known(x: Any) -> bool:
     dims = x.shape.dim_values
-    if dims is not None and None not in dims:
-        edge = [*dims]
-        edge[axis] = 1
-        zeros = array_ops.zeros(edge, dtype=x.dtype)
-        return array_ops.concat([zeros, kept] if by > 0 else [kept, zeros], axis=axis)
-    rank = array_ops.rank(x)
-    one_side = [[1, 0]] if by > 0 else [[0, 1]]
-    tail = one_side if axis == -1 else [*one_side, [0, 0]]
-    zeros = array_ops.zeros([rank - len(tail), 2], dtype=dtypes.int32)
-    return array_ops.pad(kept, array_ops.concat([zeros, array_ops.constant(tail)], axis=0))
+    return dims is not None and None not in dims
 
 
-def _all_but_one(axis: int, by: int) -> tuple[Any, ...]:
-    kept = slice(None, -1) if by > 0 else slice(1, None)
-    return (..., kept) if axis == -1 else (..., kept, slice(None))
+def _transposed(diagonals: Any) -> Any:
+    """The diagonals of the transposed matrices."""
+    main = diagonals[..., 1, :]
+    if _is_known(diagonals):
+        edge = array_ops.zeros([*diagonals.shape[:-2].as_list(), 1], dtype=diagonals.dtype)
+        above = array_ops.concat((diagonals[..., 2, 1:], edge), axis=-1)
+        below = array_ops.concat((edge, diagonals[..., 0, :-1]), axis=-1)
+    else:
+        nothing = array_ops.zeros((array_ops.rank(diagonals) - 2, 2), dtype=dtypes.int32)
+        behind = array_ops.concat((nothing, array_ops.constant([[0, 1]])), axis=0)
+        above = array_ops.pad(diagonals[..., 2, 1:], behind)
+        before = array_ops.concat((nothing, array_ops.constant([[1, 0]])), axis=0)
+        below = array_ops.pad(diagonals[..., 0, :-1], before)
+    return array_ops.stack([above, main, below], axis=-2)
+
+
+def _diagonals_of_product(x: Any, y: Any) -> Any:
+    """The three diagonals of x times y transposed."""
+    main = math_ops.reduce_sum(x * y, axis=-1)
+    if _is_known(y):
+        *batch, _, columns = x.shape.as_list()
+        edge = array_ops.zeros([*batch, 1, columns], dtype=x.dtype)
+        lifted = array_ops.concat((y[..., 1:, :], edge), axis=-2)
+        above = math_ops.reduce_sum(x * lifted, axis=-1)
+        lowered = array_ops.concat((edge, y[..., :-1, :]), axis=-2)
+        below = math_ops.reduce_sum(x * lowered, axis=-1)
+    else:
+        nothing = array_ops.zeros((array_ops.rank(y) - 2, 2), dtype=dtypes.int32)
+        behind = array_ops.concat((nothing, array_ops.constant([[0, 1], [0, 0]])), axis=0)
+        above = math_ops.reduce_sum(x * array_ops.pad(y[..., 1:, :], behind), axis=-1)
+        before = array_ops.concat((nothing, array_ops.constant([[1, 0], [0, 0]])), axis=0)
+        below = math_ops.reduce_sum(x * array_ops.pad(y[..., :-1, :], before), axis=-1)
+    return array_ops.stack([above, main, below], axis=-2)
+
+
+def _lifted(x: Any) -> Any:
+    """The rows moved up by one place, zeros moving in."""
+    paddings = _batch_paddings(x, [[0, 1], [0, 0]])
+    return array_ops.pad(x[..., 1:, :], paddings)
+
+
+def _lowered(x: Any) -> Any:
+    """The rows moved down by one place, zeros moving in."""
+    paddings = _batch_paddings(x, [[1, 0], [0, 0]])
+    return array_ops.pad(x[..., :-1, :], paddings)
 
 
 @tridiagonal_solve.gradient
 def _(op: Any, grad: Any) -> Any:
-    diagonals, x = op.inputs[0], op.outputs[0]
-    transposed = array_ops.stack(
-        [
-            _shift(diagonals[..., 2, :], axis=-1, by=-1),
-            diagonals[..., 1, :],
-            _shift(diagonals[..., 0, :], axis=-1, by=1),
-        ],
-        axis=-2,
-    )
-    grad_rhs = tridiagonal_solve(
-        transposed,
-        grad,
-        partial_pivoting=op.get_attr("partial_pivoting"),
-        perturb_singular=op.get_attr("perturb_singular"),
-    )
-    products = [
-        math_ops.reduce_sum(grad_rhs * moved, axis=-1)
-        for moved in (_shift(x, axis=-2, by=-1), x, _shift(x, axis=-2, by=1))
-    ]
-    return -array_ops.stack(products, axis=-2), grad_rhs
+    attrs = {name: op.get_attr(name) for name in ("partial_pivoting", "perturb_singular")}
+    grad_rhs = tridiagonal_solve(_transposed(op.inputs[0]), grad, **attrs)
+    return -_diagonals_of_product(grad_rhs, op.outputs[0]), grad_rhs
 
 
 def _tridiagonal_product_shape(c: InferenceContext) -> TensorShape:
@@ -237,10 +251,9 @@ def _(op: Any, grad: Any) -> Any:
     )
     rhs = math_ops.conj(op.inputs[3])
     of_diagonals = [
-        array_ops.expand_dims(math_ops.reduce_sum(moved * grad, axis=-1), -2)
-        for moved in (_shift(rhs, axis=-2, by=-1), rhs, _shift(rhs, axis=-2, by=1))
+        math_ops.reduce_sum(_lifted(rhs) * grad, axis=-1),
+        math_ops.reduce_sum(rhs * grad, axis=-1),
+        math_ops.reduce_sum(_lowered(rhs) * grad, axis=-1),
     ]
-    of_rhs = (
-        _shift(above * grad, axis=-2, by=1) + main * grad + _shift(below * grad, axis=-2, by=-1)
-    )
-    return (*of_diagonals, of_rhs)
+    of_rhs = _lowered(above * grad) + main * grad + _lifted(below * grad)
+    return (*(array_ops.expand_dims(one, -2) for one in of_diagonals), of_rhs)

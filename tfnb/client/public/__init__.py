@@ -110,6 +110,19 @@ class Namespace(ModuleType):
         return sorted(public_names(self._namespace))
 
 
+# Where TensorFlow's Python names an argument otherwise than the op does.
+_AXIS = {"axis": "reduction_indices"}
+_RENAMED_ARGUMENTS = {
+    **dict.fromkeys(("All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum"), _AXIS),
+    "ExpandDims": {"axis": "dim"},
+    "Select": {"x": "t", "y": "e"},
+    "Split": {"axis": "split_dim"},
+    "SplitV": {"axis": "split_dim"},
+    "Squeeze": {"axis": "squeeze_dims"},
+    "Where": {"condition": "input"},
+}
+
+
 class RawOps(Namespace):
     """``tf.raw_ops``: every registered op under its own name, arguments by keyword only."""
 
@@ -118,8 +131,10 @@ class RawOps(Namespace):
         if definition is None:
             raise AttributeError(missing.message("raw_ops", name, []))
 
+        names = _RENAMED_ARGUMENTS.get(name, {})
+
         def build(**arguments: Any) -> Any:
-            return definition(**arguments)
+            return definition(**{names.get(key, key): value for key, value in arguments.items()})
 
         build.__name__ = build.__qualname__ = name
         build.__doc__ = definition.__doc__

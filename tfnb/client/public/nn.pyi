@@ -77,6 +77,8 @@ from tfnb.ops.cwise_unary_ops import tanh as tanh
 from tfnb.ops.embedding_ops import embedding_lookup as embedding_lookup
 from tfnb.ops.embedding_ops import embedding_lookup_sparse as embedding_lookup_sparse
 from tfnb.ops.embedding_ops import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
+from tfnb.ops.image_patch_ops import dilation2d as dilation2d
+from tfnb.ops.image_patch_ops import erosion2d as erosion2d
 from tfnb.ops.losses import compute_average_loss as compute_average_loss
 from tfnb.ops.losses import scale_regularization_loss as scale_regularization_loss
 from tfnb.ops.math_ops import sigmoid as sigmoid
@@ -170,11 +172,13 @@ __all__ = [
     "depthwise_conv2d_native",
     "depthwise_conv2d_native_backprop_filter",
     "depthwise_conv2d_native_backprop_input",
+    "dilation2d",
     "dropout",
     "dynamic_rnn",
     "elu",
     "embedding_lookup",
     "embedding_lookup_sparse",
+    "erosion2d",
     "fixed_unigram_candidate_sampler",
     "fused_batch_norm",
     "in_top_k",

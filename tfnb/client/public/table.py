@@ -481,6 +481,9 @@ TABLE: dict[str, dict[str, str]] = {
         ),
         "tf": "extract_image_patches",
     },
+    "tfnb.ops.image_patch_ops": {
+        "nn": "dilation2d erosion2d",
+    },
     "tfnb.ops.image_resize_ops": {
         "image": (
             "resize_area:resize_area_op resize_bicubic resize_bilinear resize_nearest_neighbor"
