@@ -309,11 +309,11 @@ def sparse_concat(
         concat_dim=axis,
         name=name,
     )
-    statics = [one.get_shape() for one in inputs]
-    if all(shape.is_fully_defined() for shape in statics):
-        columns = zip(*(shape.as_list() for shape in statics), strict=True)
+    known_shapes = [one.get_shape() for one in inputs]
+    if all(shape.is_fully_defined() for shape in known_shapes):
+        columns = zip(*(shape.as_list() for shape in known_shapes), strict=True)
         whole = [max(sizes) for sizes in columns]
-        whole[axis] = sum(shape.as_list()[axis] for shape in statics)
+        whole[axis] = sum(shape.as_list()[axis] for shape in known_shapes)
         known = convert_to_tensor(whole, dtype=dtypes.int64)
         return SparseTensor(found[0], found[1], known)
     return SparseTensor(*found)
