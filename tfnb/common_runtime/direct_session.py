@@ -41,7 +41,7 @@ from tfnb.common_runtime.function_library_runtime import FunctionLibraryRuntime
 from tfnb.common_runtime.graph_execution_state import GraphExecutionState
 from tfnb.common_runtime.immutable_executor_state import initialize
 from tfnb.common_runtime.loaded_effects import FedTexts, watch_if_loaded
-from tfnb.common_runtime.lowering.lowered_step import lowered_for
+from tfnb.common_runtime.lowering.lowered_step import lowered_for, lowered_together
 from tfnb.common_runtime.optimization_registry import (
     REGISTRY,
     Grouping,
@@ -437,7 +437,11 @@ class DirectSession(Session):
             if hooks.step_started is not None:
                 hooks.step_started(run_state.step_id, executors.signature_id, perf_counter_ns())
             is_alone = len(states) == 1 and hooks.debugger is None
-            lowered = lowered_for(states[0], run_state) if is_alone else None
+            lowered = None
+            if is_alone:
+                lowered = lowered_for(states[0], run_state)
+            elif states is executors.states:
+                lowered = lowered_together(executors, run_state)
             if lowered is not None:
                 try:
                     predicates = lowered.run(run_state, step)

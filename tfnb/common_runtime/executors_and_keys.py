@@ -48,7 +48,9 @@ class Executors:
       states: what runs each of ``items``.
       devices_to_sync: devices whose work must be done before a step ends.
       alone: what runs the only partition, if nothing in it waits, nor a device has to be waited
-        for.
+        for; of several the one they make, once they run as one function.
+      num_runs: how often several partitions ran unwatched, until they became one.
+      stay_apart: several partitions cannot become one.
       needs_context: whether a kernel of it looks at its step.
     """
 
@@ -69,6 +71,8 @@ class Executors:
     has_text_feeds: bool = False
     alone: ImmutableExecutorState | None = None
     needs_context: bool = True
+    num_runs: int = 0
+    stay_apart: bool = False
     _pool_choice: PoolChoice | None = None
 
     def __post_init__(self) -> None:

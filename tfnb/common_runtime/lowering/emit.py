@@ -176,7 +176,6 @@ class _Writer:
         self.names: dict[str, Any] = {
             "context": OpKernelContext,
             "count": itertools.count,
-            "device": immutable.device,
             "outputs": as_outputs,
             "positions": [np.int32(position) for position in range(64)],
             "read": dereference,
@@ -187,7 +186,7 @@ class _Writer:
         self._level = 1
         self._inside: list[int] = []  # the numbers of the loops around
         self._cost = float(_CALLS_PER_CHECK)
-        self._name_of: dict[int, str] = {}  # by id of what an expression needs
+        self._name_of: dict[int, str] = {}  # by the id of what many nodes use
 
     def write(self) -> None:
         """Writes the program."""
@@ -321,6 +320,14 @@ class _Writer:
             raise Unrecognised("a Merge of too many")
         return f"positions[{position}]"
 
+    def _name(self, value: Any, prefix: str) -> str:
+        """The name of something that many nodes use."""
+        name = self._name_of.get(id(value))
+        if name is None:
+            name = self._name_of[id(value)] = f"{prefix}{len(self._name_of)}"
+            self.names[name] = value
+        return name
+
     def _item(self, item: NodeItem) -> str:
         name = f"i{item.id}"
         self.names[name] = item
@@ -359,9 +366,11 @@ class _Writer:
         if item.action == PURE_ONE:
             return f"{results[0]} = {self._kernel(item, args)}"
         if item.action == CONTEXT:
+            assert item.kernel is not None
             self.names[f"n{item.id}"] = item.kernel
+            device = self._name(item.kernel.device, "d")
             place = f", frame{self._inside[-1]}, turn{self._inside[-1]}" if self._inside else ""
-            args = [f"context(step, device, n{item.id}{place})", *args]
+            args = [f"context(step, {device}, n{item.id}{place})", *args]
         call = self._kernel(item, args)
         if item.num_outputs == 0:
             return call
@@ -393,11 +402,7 @@ class _Writer:
         by_name = {one.name: arg for one, arg in zip(op_def.inputs, args)}
         names = {}
         for key, value in expression.names.items():
-            name = self._name_of.get(id(value))
-            if name is None:
-                name = self._name_of[id(value)] = f"x{len(self._name_of)}"
-                self.names[name] = value
-            names[key] = name
+            names[key] = self._name(value, "x")
         call = self._kernel(item, args) if "{kernel}" in expression.text else ""
         return expression.write(by_name, call, names)
 

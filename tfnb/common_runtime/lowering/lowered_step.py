@@ -8,6 +8,7 @@ watched, measured or limited runs on the reference executor.
 from __future__ import annotations
 
 import enum
+import logging
 from contextlib import contextmanager
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
@@ -18,22 +19,28 @@ from tfnb.common_runtime.immutable_executor_state import ARG
 from tfnb.common_runtime.kernel_errors import annotate
 from tfnb.common_runtime.lowering.absence import absent_value
 from tfnb.common_runtime.lowering.emit import EmittedFunction, rank_matters
+from tfnb.common_runtime.lowering.join import join
 from tfnb.common_runtime.lowering.order import Unrecognised
 from tfnb.common_runtime.lowering.program import Compute
 from tfnb.common_runtime.lowering.ranks import instructions_in
 from tfnb.common_runtime.lowering.recognise import recognise
 from tfnb.common_runtime.waiting import with_account
 from tfnb.core import dtypes
+from tfnb.core.step_events import IDLE_HOOKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import TracebackType
 
+    from tfnb.common_runtime.executors_and_keys import Executors
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, NodeItem
     from tfnb.common_runtime.lowering.program import Program
     from tfnb.common_runtime.run_state import CallFrame, RunState
     from tfnb.core.errors import OpError
     from tfnb.core.op_kernel import StepContext
+
+
+_log = logging.getLogger("tfnb")
 
 
 class Lowering(enum.Enum):
@@ -186,7 +193,8 @@ class LoweredStep:
                 item.compute(*inputs)
             except Exception as again:
                 error = again.with_traceback(error.__traceback__)
-        return annotate(error, item.name, item.op, self._immutable.device.name, inputs)
+        device = self._immutable.device if item.kernel is None else item.kernel.device
+        return annotate(error, item.name, item.op, device.name, inputs)
 
     def node_of(self, traceback: TracebackType | None) -> NodeItem | None:
         """The node whose line a traceback passes through."""
@@ -219,7 +227,8 @@ def lower(immutable: ImmutableExecutorState) -> LoweredStep | None:
         return None
     try:
         return LoweredStep(immutable)
-    except (Unrecognised, RecursionError, SyntaxError):
+    except (Unrecognised, RecursionError, SyntaxError) as reason:
+        _log.debug("A partition stays with the reference executor: %s", reason)
         return None
 
 
@@ -253,3 +262,34 @@ def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> Lower
     # A partition without control flow is run by its schedule once more: that is not slow, and a
     # thread that waits for the function pays for it now.
     return lowered if immutable.schedule is None else None
+
+
+def lowered_together(executors: Executors, run_state: RunState) -> LoweredStep | None:
+    """What runs the partitions of a signature as one function in this step; None: they run apart.
+
+    Once they do, ``executors.alone`` is the one partition that they make.
+    """
+    if (
+        run_state.hooks is not IDLE_HOOKS
+        or run_state.record_outputs is not None
+        or run_state.pool is not None
+        or executors.stay_apart
+        or _lowering is Lowering.NEVER
+    ):
+        return None
+    if executors.alone is not None:
+        return executors.alone.lowered
+    num_runs = executors.num_runs = executors.num_runs + 1
+    num_nodes = sum(len(state.items) for state in executors.states)
+    if _lowering is Lowering.WHEN_IT_PAYS:
+        has_loops = any(len(state.frames) > 1 for state in executors.states)
+        if num_runs < 2 and not (has_loops and num_nodes <= MAX_NODES_AT_ONCE):
+            return None
+    joined = join(executors.states) if num_nodes <= MAX_NODES else None
+    lowered = None if joined is None else lower(joined)
+    if joined is None or lowered is None:
+        executors.stay_apart = True
+        return None
+    joined.lowered = lowered
+    executors.alone = joined
+    return lowered

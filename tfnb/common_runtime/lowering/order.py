@@ -41,7 +41,7 @@ class Unit:
       after: who waits for it.
       number: its place in a topological order.
       instructions: what it does; nothing where it only orders others.
-      follows_variable: it waits for a variable of the frame's loop.
+      is_part: it does not run where the frame as a whole is dead.
       waits_for_others: it runs when nothing else is ready: it writes to what others read.
     """
 
@@ -52,7 +52,7 @@ class Unit:
     after: list[Unit] = field(default_factory=list)
     number: int = 0
     instructions: list[type_of_instruction] = field(default_factory=list)
-    follows_variable: bool = False
+    is_part: bool = False
     waits_for_others: bool = False
     num_waits: int = 0
 

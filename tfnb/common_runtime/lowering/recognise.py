@@ -51,6 +51,8 @@ from tfnb.common_runtime.lowering.program import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
 
 _SWITCHES = ("Switch", "RefSwitch")
@@ -202,9 +204,17 @@ class _Recogniser:
 class _Frame:
     """One frame: its units, their conditions, their order."""
 
-    def __init__(self, recogniser: _Recogniser, name: str) -> None:
+    def __init__(
+        self,
+        recogniser: _Recogniser,
+        name: str,
+        weak_enters: Collection[int] = (),
+        implied: type_of_condition = ALWAYS,
+    ) -> None:
         self._owner = recogniser
         self._name = name
+        self._weak_enters = weak_enters
+        self._implied = implied  # what holds wherever the frame runs
         self._units: list[Unit] = []
         self._unit_of: dict[int, Unit] = {}
         self._loops: dict[str, Unit] = {}
@@ -265,10 +275,14 @@ class _Frame:
             before = self._unit_before(src, item)
             if before is not None:
                 self._depend(unit, before)
+            elif src.id not in self._weak_enters:
+                unit.is_part = True
         for src in owner.controls[item.id]:
             before = self._unit_before(src, item)
             if before is not None:
                 self._depend(unit, before)
+            elif src.id not in self._weak_enters:
+                unit.is_part = True
 
     def _unit_before(self, src: NodeItem, item: NodeItem) -> Unit | None:
         """The unit an edge comes from; None where it is there when the iteration begins."""
@@ -312,8 +326,8 @@ class _Frame:
         if first[0].control_edges:
             # What else an Enter leads to would run in the first iteration only.
             raise Unrecognised(f"'{first[0].name}' leads elsewhere")
-        unit.follows_variable = True
         self._merges.append(item)
+        unit.is_part = first[0].id not in self._weak_enters
 
     # -- conditions
 
@@ -328,6 +342,7 @@ class _Frame:
         while stack:
             unit = stack.pop()
             unit.number = len(ordered)
+            unit.is_part |= any(before.is_part for before in unit.before)
             ordered.append(unit)
             if unit.item is None:
                 self._visit_loop(unit)
@@ -345,9 +360,6 @@ class _Frame:
 
     def _visit(self, unit: Unit, item: NodeItem) -> None:
         owner = self._owner
-        for before in unit.before:
-            if before.follows_variable:
-                unit.follows_variable = True
         if item in self._merges or item.is_control_trigger:
             unit.condition = ALWAYS
         elif item.is_merge:
@@ -379,7 +391,10 @@ class _Frame:
         condition = self._unit_of[src.id].condition
         if output >= 0 and src.op in _SWITCHES:
             predicate = self._owner.register(*self._owner.sources[src.id][1])
-            condition = both(condition, frozenset([(predicate, output == 1)]))
+            if (predicate, output != 1) in self._implied:
+                return None
+            if (predicate, output == 1) not in self._implied:
+                condition = both(condition, frozenset([(predicate, output == 1)]))
         return condition
 
     def _check_predicate(self, unit: Unit, item: NodeItem) -> None:
@@ -438,29 +453,15 @@ class _Frame:
         """A frame runs where what enters it is alive."""
         owner = self._owner
         enters = owner.enters[unit.frame]
-        conditions = {self._unit_of[enter.id].condition for enter in enters}
-        frame = _Frame(owner, unit.frame)
+        conditions = {enter.id: self._unit_of[enter.id].condition for enter in enters}
+        whole = _strongest(set(conditions.values()), unit.frame)
+        # An Enter may be alive where the loop as a whole is not: the counter that a gradient adds.
+        weak = {number for number, condition in conditions.items() if condition != whole}
+        frame = _Frame(owner, unit.frame, weak, self._implied | (whole or ALWAYS))
         frame.order()
-        if len(conditions) > 1:
-            # What enters as a constant may be alive where the loop is not, if nothing in the
-            # loop runs without the loop's variables.
-            varying = {
-                self._unit_of[enter.id].condition for enter in enters if not enter.is_constant_enter
-            }
-            if len(varying) != 1 or not all(one.follows_variable for one in frame._units):
-                raise Unrecognised(f"frame '{unit.frame}' is entered in parts")
-            conditions_of_others = conditions - varying
-            whole = next(iter(varying))
-            if whole is not None and any(
-                one is None or not one <= whole for one in conditions_of_others
-            ):
-                raise Unrecognised(f"frame '{unit.frame}' is entered in parts")
-            conditions = varying
-        if any(self._unit_of[enter.id].follows_variable for enter in enters):
-            unit.follows_variable = True
-        unit.condition = next(iter(conditions))
+        unit.condition = whole
         unit.waits_for_others = any(one.waits_for_others for one in frame._units)
-        if unit.condition is None:
+        if whole is None:
             return
         owner.made.num_loops += 1
         loop = Loop(unit.frame, owner.made.num_loops)
@@ -495,6 +496,11 @@ class _Frame:
         if any(self._unit_of[item.id].condition != out for item in self._exits):
             raise Unrecognised(f"frame '{self._name}' is left in a way of its own")
         self.goes_on = (predicate, side)
+        ends = {item.id for item in (*self._nexts, *self._exits)}
+        for unit in self._units:
+            matters = bool(unit.instructions) or (unit.item is not None and unit.item.id in ends)
+            if matters and not unit.is_part and self._weak_enters:
+                raise Unrecognised(f"frame '{self._name}' is entered in parts")
 
     # -- order
 
@@ -507,3 +513,15 @@ class _Frame:
     def block(self) -> Block:
         """The units as a block."""
         return Order([*self._units, *self._more], self._numbers, self.goes_on).block()
+
+
+def _strongest(
+    conditions: set[type_of_condition | None], frame_name: str
+) -> type_of_condition | None:
+    """The condition that implies all others."""
+    if None in conditions:
+        return None
+    found = max((one for one in conditions if one is not None), key=len)
+    if any(one is not None and not one <= found for one in conditions):
+        raise Unrecognised(f"frame '{frame_name}' is entered in parts")
+    return found

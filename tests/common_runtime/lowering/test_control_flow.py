@@ -1,0 +1,314 @@
+"""Loops and conds as emitted functions: the source they become, and what the reference gives."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+@pytest.fixture
+def graph():
+    """An empty default graph."""
+    with tf.Graph().as_default() as found:
+        yield found
+
+
+def sources(session: Any) -> list[str]:
+    """The functions that the session's signatures became."""
+    found = []
+    for executors in {
+        id(e.executors): e.executors for e in native(session)._executors.values()
+    }.values():
+        states = list(executors.states) if executors.alone is None else [executors.alone]
+        found += [state.lowered.source for state in states if state.lowered is not None]
+    return found
+
+
+def native(session: Any) -> Any:
+    """The session of the runtime."""
+    return session._session
+
+
+def both_ways(
+    build: Callable[[], tuple[Any, Any]], feeds: Sequence[Any], config: Any = None
+) -> str:
+    """Runs what ``build`` makes, (fetches, placeholder), both ways; returns the source."""
+    answers, source = [], ""
+    for when in (Lowering.NEVER, Lowering.ALWAYS):
+        with lowering(when), tf.Graph().as_default():
+            fetches, placeholder = build()
+            with tf.Session(config=config) as session:
+                found = []
+                for value in feeds:
+                    try:
+                        values = session.run(fetches, {placeholder: value})
+                        found.append([(x.dtype, x.shape, x.tobytes()) for x in values])
+                    except tf.errors.OpError as error:
+                        found.append(
+                            (type(error), error.message, error.node_def and error.node_def.name)
+                        )
+                answers.append(found)
+                source = "".join(sources(session))
+    assert answers[0] == answers[1]
+    assert source
+    return source
+
+
+def test_a_loop_over_scalars_is_a_python_loop():
+    """The counter and the condition are Python operators; constants stand outside."""
+
+    def build():
+        n = tf.placeholder(tf.int32, [])
+        return tf.while_loop(lambda i, x: i < n, lambda i, x: [i + 1, x * 1.5], [0, 1.0]), n
+
+    source = both_ways(build, [0, 1, 7])
+    assert "for turn1 in count():" in source
+    assert " = v0 < " not in source
+    assert "context(" not in source
+    assert "k" not in {word[0] for word in source.split() if word.endswith(")") and "(" in word}
+
+
+def test_a_cond_in_a_loop_is_an_if():
+    """Each branch runs in its iterations."""
+
+    def build():
+        n = tf.placeholder(tf.int32, [])
+
+        def body(i, x):
+            return i + 1, tf.cond(tf.equal(i % 2, 0), lambda: x + 1.0, lambda: x * 0.5)
+
+        return tf.while_loop(lambda i, x: i < n, body, [0, 0.0]), n
+
+    source = both_ways(build, [0, 5, 6])
+    assert source.count("if v") >= 1
+    assert "else:" in source
+
+
+def test_loops_in_each_other_with_their_gradient():
+    """Stacks of the gradient, loops in conds, conds in loops."""
+
+    def build():
+        x = tf.placeholder(tf.float32, [None])
+
+        def inner(y):
+            return tf.while_loop(lambda j, y: j < 2, lambda j, y: [j + 1, y * x], [0, y])[1]
+
+        def body(i, y):
+            return i + 1, tf.cond(tf.reduce_sum(y) < 50.0, lambda: inner(y), lambda: y - x)
+
+        y = tf.while_loop(lambda i, y: i < 4, body, [0, x])[1]
+        return [y, *tf.gradients(tf.reduce_sum(y * y), x)], x
+
+    both_ways(build, [[1.0, 2.0], [3.0], []])
+
+
+def test_map_and_scan_and_tensor_arrays():
+    """TensorArrays go through loops as handles."""
+
+    def build():
+        x = tf.placeholder(tf.float32, [None])
+        squares = tf.map_fn(lambda v: v * v, x)
+        sums = tf.scan(lambda a, v: a + v, squares)
+        return [squares, sums, *tf.gradients(sums, x)], x
+
+    both_ways(build, [[1.0, 2.0, 3.0], [4.0]])
+
+
+def test_an_error_in_a_loop_names_its_node():
+    """Class, text and node of the reference, from an expression and from a kernel."""
+
+    def build():
+        x = tf.placeholder(tf.int32, [])
+        loop = tf.while_loop(lambda i: i < 3, lambda i: i + 1 + 6 // (x - i), [0])
+        return [tf.identity(loop)], x
+
+    both_ways(build, [1, 9, 0])
+
+
+def test_an_assertion_in_a_branch_fails_only_there():
+    """Assert is a cond of its own."""
+
+    def build():
+        x = tf.placeholder(tf.int32, [])
+
+        def checked():
+            with tf.control_dependencies([tf.Assert(x < 5, [x])]):
+                return tf.identity(x)
+
+        return [tf.cond(x > 2, checked, lambda: x * 10)], x
+
+    both_ways(build, [1, 3, 7])
+
+
+def test_a_dead_fetch_is_refused_in_the_references_words():
+    """The Switch that sent the value the other way is named."""
+
+    def build():
+        x = tf.placeholder(tf.float32, [])
+        _, true = tf.raw_ops.Switch(data=x, pred=x > 0.0)
+        return [true * 2.0], x
+
+    both_ways(build, [1.0, -1.0, 2.0])
+
+
+def test_a_predicate_that_is_no_scalar_is_refused():
+    """As the Switch refuses it."""
+
+    def build():
+        x = tf.placeholder(tf.bool, None)
+        false, true = tf.raw_ops.Switch(data=tf.constant(1.0), pred=x)
+        return [tf.raw_ops.Merge(inputs=[false + 1.0, true]).output], x
+
+    both_ways(build, [True, [True], [[False, True]], False])
+
+
+def test_scalars_and_arrays_take_functions_of_their_own(graph):
+    """What was written for scalars is not run on arrays."""
+    x = tf.placeholder(tf.float32, None)
+    y = tf.maximum(x, 0.0)
+    with tf.Session() as session:
+        for value in (1.0, -1.0, [1.0, -1.0], -2.0, [[3.0]], 4.0):
+            assert np.array_equal(session.run(y, {x: value}), np.maximum(value, 0))
+        assert " if " in "".join(sources(session)) or "k" in "".join(sources(session))
+
+
+def test_partitions_on_cpu_devices_become_one_function(graph):
+    """A chain across two devices, a loop across both, an error on the second."""
+
+    def build():
+        x = tf.placeholder(tf.int32, [])
+        with tf.device("/cpu:1"):
+            y = x * 2
+
+        def body(i, s):
+            with tf.device("/cpu:1"):
+                s = s + i
+            return i + 1, s
+
+        loop = tf.while_loop(lambda i, s: i < x, body, [0, y])
+        with tf.device("/cpu:1"):
+            z = 12 // (loop[1] - 4)
+        return [*loop, z], x
+
+    config = tf.ConfigProto(device_count={"CPU": 2})
+    source = both_ways(build, [3, 1, 2, 0], config)
+    assert "_Send" not in source.replace("(_Recv)", "")
+    assert "for turn1 in count():" in source
+
+
+def test_partitions_become_one_in_their_second_run(graph):
+    """And are run apart when somebody watches."""
+    x = tf.placeholder(tf.float32, [])
+    with tf.device("/cpu:1"):
+        y = x + 1.0
+    with tf.device("/cpu:0"):
+        z = y * 2.0
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+        assert session.run(z, {x: 1.0}) == 4.0
+        assert not sources(session)
+        assert session.run(z, {x: 2.0}) == 6.0
+        assert len(sources(session)) == 1
+        metadata = tf.RunMetadata()
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        assert session.run(z, {x: 3.0}, options, metadata) == 8.0
+        assert len(metadata.step_stats.dev_stats) == 2
+
+
+def test_a_loop_is_ended_by_its_deadline_and_says_where_it_was(graph):
+    """The flag is looked at in every iteration."""
+    loop = tf.while_loop(lambda i: i >= 0, lambda i: i * 1, [0])
+    with tf.Session() as session, pytest.raises(tf.errors.DeadlineExceededError) as caught:
+        session.run(loop, options=tf.RunOptions(timeout_in_ms=50))
+    assert "frame 'while/while_context' is in iteration " in caught.value.message
+
+
+def test_an_emitted_loop_is_ended_by_close(graph):
+    """By another thread."""
+    started = threading.Event()
+
+    def tell(i):
+        started.set()
+        return i
+
+    def body(i):
+        told = tf.py_func(tell, [i], tf.int64)
+        told.set_shape([])
+        return told
+
+    loop = tf.while_loop(lambda i: i >= 0, body, [np.int64(0)])
+    session = tf.Session()
+    errors: list[BaseException] = []
+
+    def run():
+        try:
+            session.run(loop)
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert started.wait(60)
+    session.close()
+    thread.join(60)
+    assert isinstance(errors[0], tf.errors.CancelledError)
+
+
+class _Tracked(np.ndarray):
+    """An array that can be asked whether it is still there."""
+
+
+def test_a_step_keeps_no_array_longer_than_its_last_use(graph):
+    """Values of earlier iterations and of earlier nodes are gone."""
+    alive: list[weakref.ref[Any]] = []
+    most = []
+
+    def make(i):
+        array = np.full([100], float(i), np.float32).view(_Tracked)
+        alive.append(weakref.ref(array))
+        gc.collect(0)
+        most.append(sum(one() is not None for one in alive))
+        return array
+
+    def body(i, x):
+        y = tf.py_func(make, [i], tf.float32)
+        y.set_shape([100])
+        return i + 1, y
+
+    loop = tf.while_loop(lambda i, x: i < 20, body, [0, tf.zeros([100])])
+    with tf.Session() as session:
+        assert session.run(loop)[1][0] == 19
+    assert max(most) <= 3
+
+
+def test_the_first_run_checks_what_kernels_give():
+    """A loop is emitted at once; what a wrong kernel gives is refused as by the reference."""
+    from tfnb.core.op_registry import deregister_op, register_op
+    from tfnb.core.shape_inference import unchanged_shape
+
+    @register_op("GivesAnotherType", "x: float -> y: float", shape=unchanged_shape)
+    def gives_another_type(xp: Any, x: Any) -> Any:
+        return np.int32(1)
+
+    try:
+
+        def build():
+            x = tf.placeholder(tf.float32, [])
+            loop = tf.while_loop(
+                lambda i, y: i < 2, lambda i, y: [i + 1, gives_another_type(y)], [0, x]
+            )
+            return [loop[1]], x
+
+        both_ways(build, [1.0])
+    finally:
+        deregister_op("GivesAnotherType")
