@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { deflateSync } from "node:zlib";
 import { build } from "esbuild";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -99,7 +100,7 @@ if (process.argv.includes("--tests")) {
         namespace: "text",
       }));
       hooks.onLoad({ filter: /.*/, namespace: "text" }, () => ({
-        contents: worker,
+        contents: deflateSync(worker, { level: 9 }).toString("base64"),
         loader: "text",
       }));
     },

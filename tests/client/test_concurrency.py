@@ -203,8 +203,6 @@ def run_all(
 
 def leftovers(runtime: Any) -> dict[str, int]:
     """What steps could leave behind in a session and in the process."""
-    gc.collect()
-    live = [type(found) for found in gc.get_objects() if type(found) in (RunState, ExecutorState)]
     waiting = 0
     for device in runtime.device_mgr.devices:
         resources = device.resource_manager
@@ -215,9 +213,14 @@ def leftovers(runtime: Any) -> dict[str, int]:
         "active steps": len(runtime.active_steps()),
         "deadlines": DEADLINES.num_set(),
         "attempts at queues": waiting,
-        "steps": live.count(RunState),
-        "partitions": live.count(ExecutorState),
     }
+
+
+def live_states() -> dict[str, int]:
+    """The states of steps that the process holds; other tests may have left some."""
+    gc.collect()
+    live = [type(found) for found in gc.get_objects() if type(found) in (RunState, ExecutorState)]
+    return {"steps": live.count(RunState), "partitions": live.count(ExecutorState)}
 
 
 @pytest.fixture
@@ -238,6 +241,7 @@ def interrupts_may_strike_in_finalizers(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_hundred_threads_with_interrupts_leave_nothing(seed: int) -> None:
     """All values right, all threads back, all that steps own gone."""
     num_threads = threading.active_count()
+    before = live_states()
     model = Model()
     config = tf.ConfigProto(device_count={"CPU": 2})
     chance = random.Random(seed)
@@ -257,6 +261,7 @@ def test_a_hundred_threads_with_interrupts_leave_nothing(seed: int) -> None:
         assert sess.run(fetch, model.feed) == value
     sess._session._partial_runs.close(tf.errors.CancelledError(None, None, "given up"))
     assert leftovers(sess._session) == dict.fromkeys(leftovers(sess._session), 0)
+    assert live_states() == before
     runtime = weakref.ref(sess._session)
     sess.close()
     del sess, workers

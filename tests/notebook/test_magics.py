@@ -76,7 +76,7 @@ def test_graph_takes_variables_files_and_names(
         ("%tfnb graph --colour pink", "invalid choice: 'pink'"),
         ("%tfnb watch", "write %%tfnb watch on its first line"),
         ("%tfnb placement", "Nothing has run yet"),
-        ("%%tfnb graph\n1", "before a cell there are watch, record"),
+        ("%%tfnb graph\n1", "before a cell there are watch, record, debug"),
     ],
 )
 def test_mistakes_are_usage_errors(
@@ -187,7 +187,7 @@ def test_watch_tells_of_a_failed_step(loaded: Any, capsys: pytest.CaptureFixture
     [
         ("%tfnb gr", ["graph"]),
         ("%tfnb p", ["placement", "partitions"]),
-        ("%%tfnb ", ["watch", "record"]),
+        ("%%tfnb ", ["watch", "record", "debug"]),
         ("%tfnb graph --c", ["--colour"]),
         ("%tfnb graph --colour d", ["device"]),
         ("%tfnb graph lay", ["layer_out", "layer/"]),

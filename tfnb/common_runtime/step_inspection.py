@@ -289,14 +289,15 @@ class StepInspector:
         return found
 
     def _missing(self, item: NodeItem, iteration: IterationState) -> list[str]:
-        """The nodes of which nothing has come to a node yet."""
+        """The nodes of which nothing has come yet to a node that waits for them."""
+        if self.state(item, iteration) is not NodeState.UNREADY:
+            return []
         missing = [before.name for before in self._progress.missing_inputs(item, iteration)]
-        if self.state(item, iteration) is NodeState.UNREADY:
-            missing += [
-                before.name
-                for before in self._progress.sources(item)
-                if before.name in self._coming and before.name not in missing
-            ]
+        missing += [
+            before.name
+            for before in self._progress.sources(item)
+            if before.name in self._coming and before.name not in missing
+        ]
         return missing
 
     def find(self, name: str) -> Iterator[tuple[NodeItem, IterationState]]:

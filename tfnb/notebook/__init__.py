@@ -15,6 +15,8 @@ _HOMES = {
     "partitions": "tfnb.notebook.views.partitions",
     "watch": "tfnb.notebook.views.progress",
     "Watch": "tfnb.notebook.views.progress",
+    "debug": "tfnb.notebook.views.debug",
+    "Debug": "tfnb.notebook.views.debug",
     "record": "tfnb.notebook.views.record",
     "Recording": "tfnb.notebook.views.record",
     "load_ipython_extension": "tfnb.notebook.extension",

@@ -37,13 +37,14 @@ _HELP = """\
 %tfnb partitions [fetch]   the graph of each device, and what is sent between them
 %tfnb devices              the default session and its devices
 %%tfnb watch               runs the cell and shows its steps while they run
+%%tfnb debug               runs the cell and stops its steps where you say, to look inside
 %%tfnb record              runs the cell and keeps its last step, to be looked at over time
 
 %tfnb graph -h             the options of a subcommand; Tab completes them, and names of nodes
-The same from Python: tfnb.notebook.graph, placement, partitions, watch, record."""
+The same from Python: tfnb.notebook.graph, placement, partitions, watch, record, debug."""
 
 LINE_COMMANDS = ("graph", "placement", "partitions", "devices", "help")
-CELL_COMMANDS = ("watch", "record")
+CELL_COMMANDS = ("watch", "record", "debug")
 
 
 @magics_class
@@ -182,6 +183,37 @@ class TfnbMagics(Magics):
             height=options.height or self.height, step=options.step, shows=True
         )
         with recording:
+            run_cell_body(self._shell, cell, self._cells.current)
+
+    @subcommand(
+        "tfnb debug",
+        option("node", nargs="?", default="", help="node to stop at, or a pattern with *"),
+        option("--iteration", type=int, help="in this iteration of its loop"),
+        option("--frame", default="", help="in the loop of this frame"),
+        option("--when", default="", help="condition: nan, inf, dead, 'max > 3', ..."),
+        option("--start", action="store_true", help="stop before the first node of every step"),
+        option("--height", type=int, help="height of the graph in pixels"),
+    )
+    def debug(self, line: str, cell: str) -> None:
+        """Run the cell with a debugger attached to its steps."""
+        __tracebackhide__ = True
+        options = parse(self.debug, line)
+        wanted = {
+            "node": options.node,
+            "frame": options.frame,
+            "iteration": options.iteration,
+            "condition": options.when or None,
+        }
+        is_wanted = any(value not in ("", None) for value in wanted.values())
+        try:
+            debugged = views.Debug(
+                height=options.height or self.height,
+                stop_at_start=options.start or not is_wanted,
+                breakpoints=(wanted,) if is_wanted else (),
+            )
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        with debugged:
             run_cell_body(self._shell, cell, self._cells.current)
 
     def _show_signature(self, view: Callable[..., Any], options: Any) -> None:

@@ -3,6 +3,7 @@
  * main thread (where a page's policy forbids workers).
  */
 
+import { inflate } from "./inflate.ts";
 import type { LayoutRequest, LayoutResult } from "./layout_worker.ts";
 
 export type Layouter = (request: LayoutRequest) => Promise<LayoutResult>;
@@ -16,14 +17,23 @@ interface Waiting {
 const START_LIMIT_MS = 4000;
 
 export class LayoutClient {
-  private readonly url: string;
+  private readonly started: Promise<void>;
+  private url = "";
+  private isDisposed = false;
   private worker: Worker | null = null;
   private ticket = 0;
   private hasAnswered = false;
   private readonly waiting = new Map<number, Waiting>();
   private fallback: Promise<(request: LayoutRequest) => LayoutResult> | null = null;
 
-  constructor(source: string) {
+  /** `packed` is the worker's text, deflated and in base64: every saved widget carries it. */
+  constructor(packed: string) {
+    this.started = this.start(packed);
+  }
+
+  private async start(packed: string): Promise<void> {
+    const source = await inflate(Uint8Array.from(atob(packed), (c) => c.charCodeAt(0)));
+    if (this.isDisposed) return;
     this.url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
     try {
       this.worker = new Worker(this.url, { type: "module" });
@@ -39,7 +49,8 @@ export class LayoutClient {
     return this.worker !== null;
   }
 
-  readonly layout: Layouter = (request) => {
+  readonly layout: Layouter = async (request) => {
+    await this.started;
     const { worker } = this;
     if (worker === null) return this.onMainThread(request);
     return new Promise((resolve, reject) => {
@@ -59,7 +70,8 @@ export class LayoutClient {
     this.worker?.terminate();
     this.worker = null;
     this.waiting.clear();
-    URL.revokeObjectURL(this.url);
+    this.isDisposed = true;
+    if (this.url) URL.revokeObjectURL(this.url);
   }
 
   private answer(data: { ticket: number; result?: LayoutResult; error?: string }): void {

@@ -4,6 +4,7 @@
  * `Replay` answers what every node was doing after any number of events, from snapshots taken on the way.
  */
 
+import { inflate } from "./inflate.ts";
 import { STATE } from "./states.ts";
 
 export const KIND = {
@@ -173,8 +174,7 @@ export class RunRecord {
 
 /** Reads what RunRecord.encode() in Python wrote. */
 export async function decodeRunRecord(bytes: Uint8Array<ArrayBuffer>): Promise<RunRecord> {
-  const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const buffer = await new Response(inflated).arrayBuffer();
+  const buffer = await inflate(bytes);
   const size = new DataView(buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, size))) as Header;
   if (header.version !== VERSION) {

@@ -5,6 +5,8 @@
  * An *item* is anything drawn as a box: node i is item i, scope s is item count + s.
  */
 
+import { inflate } from "./inflate.ts";
+
 export type ItemId = number;
 
 export interface Site {
@@ -247,6 +249,5 @@ function offsets(keys: Int32Array, count: number): Int32Array {
 
 /** Reads the deflated JSON that Scene.encode() in Python wrote. */
 export async function decodeScene(bytes: Uint8Array<ArrayBuffer>): Promise<Scene> {
-  const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Scene(JSON.parse(await new Response(inflated).text()) as Payload);
+  return new Scene(JSON.parse(new TextDecoder().decode(await inflate(bytes))) as Payload);
 }

@@ -1,6 +1,7 @@
 /** The anywidget: connects the model's traits (tfnb/notebook/views/widget.py) with the views. */
 
 import layoutSource from "layout-source";
+import { DebugPanel, type DebugState, type Message } from "../render/debug_panel.ts";
 import { Disposables, html } from "../render/dom.ts";
 import { GraphView } from "../render/graph_view.ts";
 import { LayoutClient } from "../render/layout_client.ts";
@@ -12,7 +13,7 @@ import { RunView } from "../render/run_view.ts";
 import { decodeScene } from "../render/scene.ts";
 
 interface Options {
-  view: "graph" | "placement" | "partitions" | "progress" | "run";
+  view: "graph" | "placement" | "partitions" | "progress" | "run" | "debug";
   colourBy: ColourBy;
   height: number;
 }
@@ -22,6 +23,7 @@ interface Traits {
   _states: DataView;
   _record: DataView;
   _counters: Counters | Record<string, never>;
+  _debug: DebugState | Record<string, never>;
   _options: Options;
   selected: string;
 }
@@ -33,6 +35,7 @@ interface Model {
   save_changes(): void;
   on(event: string, handler: () => void): void;
   off(event: string, handler: () => void): void;
+  send(content: Message): void;
 }
 
 function bytesOf(view: DataView | null): Uint8Array<ArrayBuffer> {
@@ -50,15 +53,24 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     height: options.height,
     onSelect: (name) => {
       run?.selected(name);
+      debug?.selected(name);
       if (name === model.get("selected")) return;
       model.set("selected", name);
       model.save_changes();
     },
   });
   const table = options.view === "placement" ? new PlacementTable((n) => void graph.goTo(n)) : null;
-  const panel = options.view === "progress" ? new ProgressPanel() : null;
+  const panel = ["progress", "debug"].includes(options.view) ? new ProgressPanel() : null;
+  const debug =
+    options.view === "debug"
+      ? new DebugPanel(
+          (message) => model.send(message),
+          (name) => graph.goToName(name),
+        )
+      : null;
   const run = options.view === "run" ? new RunView(graph) : null;
   const message = html("div", "tfnb-message");
+  if (debug) root.append(debug.element);
   if (panel) root.append(panel.element);
   root.append(message, run?.element ?? graph.element);
   if (table) root.append(table.element);
@@ -83,6 +95,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
       run?.setRecord(await decodeRunRecord(bytesOf(model.get("_record"))), scene);
       shown = mine;
       showStates();
+      showSelected();
       root.dataset["ready"] = "true";
     } catch (error) {
       message.hidden = false;
@@ -113,6 +126,11 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   };
   listen("change:_scene", () => void showScene());
   listen("change:_states", showStates);
+  const showDebugger = () => {
+    const state = model.get("_debug");
+    if (debug && "stop" in state) debug.show(state as DebugState);
+  };
+  listen("change:_debug", showDebugger);
   listen("change:_counters", showCounters);
   listen("change:selected", showSelected);
   undo.add(() => {
@@ -122,9 +140,8 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     root.remove();
   });
   showCounters();
-  void showScene().then(() => {
-    if (model.get("selected")) showSelected();
-  });
+  if (debug) showDebugger();
+  void showScene();
   return () => undo.dispose();
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -13,7 +14,7 @@ from tests.notebook.browser.lab import Lab, running_server
 from tests.notebook.browser.widget_page import WidgetPage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture(scope="session")
@@ -30,10 +31,45 @@ def chromium() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that JupyterLab shows."""
+    return tmp_path_factory.mktemp("lab")
+
+
+@pytest.fixture(scope="session")
+def server(server_folder: Path) -> Iterator[str]:
     """JupyterLab on a copy of the notebooks; gives its address."""
-    with running_server(tmp_path_factory.mktemp("lab")) as url:
+    with running_server(server_folder) as url:
         yield url
+
+
+@pytest.fixture
+def notebook_of(server_folder: Path) -> Callable[..., str]:
+    """Writes a notebook of the cells given; gives its path as JupyterLab knows it."""
+
+    def write(name: str, *cells: str) -> str:
+        content = {
+            "nbformat": 4,
+            "nbformat_minor": 5,
+            "metadata": {
+                "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
+            },
+            "cells": [
+                {
+                    "cell_type": "code",
+                    "id": f"cell-{number}",
+                    "metadata": {},
+                    "source": source,
+                    "outputs": [],
+                    "execution_count": None,
+                }
+                for number, source in enumerate(cells)
+            ],
+        }
+        (server_folder / name).write_text(json.dumps(content), encoding="utf-8")
+        return name
+
+    return write
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 from tfnb.client.debugger.breakpoints import Breakpoint
 from tfnb.client.debugger.stop import Stop
 from tfnb.client.debugger.watched_tensor import WatchedTensor
+from tfnb.client.session import live_sessions
 from tfnb.common_runtime.immutable_executor_state import INTO_PARENT
 from tfnb.core import errors
 from tfnb.framework.default_session import get_default_session
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.debugged_executor import DebuggedExecutorState
     from tfnb.common_runtime.propagator_state import FrameState, IterationState, type_of_tagged_node
     from tfnb.common_runtime.run_state import RunState
+    from tfnb.core.step_events import StepEvents
 
 EXPORTS = {"debugger": ["Debugger"]}
 
@@ -89,6 +91,8 @@ class Debugger:
 
     Args:
       session: whose steps; the default session if not given.
+      events: in place of a session, the events of its runtime: for who hears of a session while it
+        is being made.
       on_stop: is called with each :class:`Stop`, in the thread that runs the step; it may look,
         change values, and say how to go on (:meth:`step`, :meth:`resume`, ...). If it does not, the
         thread waits until somebody does.  One that raises is dropped, and the step goes on.
@@ -104,18 +108,12 @@ class Debugger:
         self,
         session: BaseSession | None = None,
         *,
+        events: StepEvents | None = None,
         on_stop: Callable[[Stop], None] | None = None,
         on_go: Callable[[], None] | None = None,
         stop_at_start: bool = False,
     ) -> None:
-        found: Any = get_default_session() if session is None else session
-        if found is None:
-            raise ValueError(
-                "There is no default session to debug; pass one: Debugger(session), or call "
-                "tf.InteractiveSession() first."
-            )
-        self._client: BaseSession = found
-        self._events = found._session.step_events
+        self._events = _events_of(session) if events is None else events
         self._on_stop = on_stop
         self._on_go = on_go
         self._stop_at_start = stop_at_start
@@ -274,8 +272,13 @@ class Debugger:
         self._go("resume")
 
     def cancel(self) -> None:
-        """Ends the step with a CancelledError."""
-        self._go(errors.cancelled("The step was cancelled in the debugger."))
+        """Ends the step that stands with a CancelledError; if none does, all that run."""
+        error = errors.cancelled("The step was cancelled in the debugger.")
+        if self.stop is not None:
+            self._go(error)
+            return
+        for run_state in self._session()._session.active_steps():
+            run_state.end(error)
 
     def run_next(self, node: str) -> None:
         """Puts a ready node in front, so that it runs next.
@@ -345,7 +348,7 @@ class Debugger:
         thread = threading.get_ident()
         self._muted.add(thread)
         try:
-            return self._client.run(fetches, feed_dict)
+            return self._session().run(fetches, feed_dict)
         finally:
             self._muted.discard(thread)
 
@@ -397,6 +400,17 @@ class Debugger:
             if one.problem:
                 _log.warning("Breakpoint %d was switched off: %s", one.number, one)
         stop.forget()
+
+    def _session(self) -> Any:
+        """The session whose steps these are.
+
+        Raises:
+          RuntimeError: it is gone.
+        """
+        for session in live_sessions():
+            if session._session.step_events is self._events:
+                return session
+        raise RuntimeError("The session is closed.")
 
     # -- inside ------------------------------------------------------------------------------------
 
@@ -524,6 +538,17 @@ class Debugger:
         if wanted and not stop.loops:
             raise RuntimeError(f"The step stands outside of loops, at '{stop.node}'.")
         return stop._tagged, self._executor().run_state.depth
+
+
+def _events_of(session: BaseSession | None) -> StepEvents:
+    found: Any = get_default_session() if session is None else session
+    if found is None:
+        raise ValueError(
+            "There is no default session to debug; pass one: Debugger(session), or call "
+            "tf.InteractiveSession() first."
+        )
+    events: StepEvents = found._session.step_events
+    return events
 
 
 def _node_name(node: Any) -> str:

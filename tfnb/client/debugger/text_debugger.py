@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tfnb.client.debugger.stop import Stop
     from tfnb.client.session import BaseSession
     from tfnb.common_runtime.step_inspection import FrameView
+    from tfnb.core.step_events import StepEvents
 
 EXPORTS = {"debugger": ["TextDebugger"]}
 
@@ -46,6 +47,7 @@ class TextDebugger(Debugger):
 
     Args:
       session: whose steps; the default session if not given.
+      events: in place of a session, the events of its runtime.
       stop_at_start: whether every step stops before its first node.
       read: asks for a line, like ``input``; an EOFError cancels the step.
       write: shows a text, like ``print``.
@@ -55,11 +57,14 @@ class TextDebugger(Debugger):
         self,
         session: BaseSession | None = None,
         *,
+        events: StepEvents | None = None,
         stop_at_start: bool = True,
         read: Callable[[str], str] = input,
         write: Callable[[str], object] = print,
     ) -> None:
-        super().__init__(session, on_stop=self._converse, stop_at_start=stop_at_start)
+        super().__init__(
+            session, events=events, on_stop=self._converse, stop_at_start=stop_at_start
+        )
         self._read = read
         self._write = write
         self._last = "step"

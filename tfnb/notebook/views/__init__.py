@@ -1,7 +1,8 @@
-"""One file per view: the graph, placement, partitions, progress, a recorded run."""
+"""One file per view: the graph, placement, partitions, progress, a recorded run, the debugger."""
 
 from __future__ import annotations
 
+from tfnb.notebook.views.debug import Debug, debug
 from tfnb.notebook.views.graph import COLOURS, HEIGHT, graph
 from tfnb.notebook.views.partitions import partitions
 from tfnb.notebook.views.placement import placement
@@ -13,8 +14,10 @@ __all__ = [
     "COLOURS",
     "HEIGHT",
     "WATCH_HEIGHT",
+    "Debug",
     "Recording",
     "Watch",
+    "debug",
     "graph",
     "partitions",
     "placement",

@@ -14,6 +14,7 @@ from tfnb.notebook.summary_svg import summary_svg, summary_text
 from tfnb.notebook.targets import session_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from tfnb.core.step_events import StepEvents
@@ -41,7 +42,9 @@ class Watch:
         height: int = HEIGHT,
         updates_per_second: float = UPDATES_PER_SECOND,
         keeps_summary: bool = True,
+        make_widget: Callable[[], Any] | None = None,
     ) -> None:
+        self._make_widget = make_widget
         self.model = StepModel(self._graph_of)
         self.widget: Any = None
         self._height = height
@@ -54,9 +57,7 @@ class Watch:
     def __enter__(self) -> Self:
         sink: Sink = _Nowhere()
         if is_notebook(current_shell()):
-            from tfnb.notebook.views.widget import SceneWidget
-
-            sink = self.widget = SceneWidget(None, view="progress", height=self._height)
+            sink = self.widget = self._new_widget()
             show(self.widget)
         self._publisher = StepPublisher(
             self._log, self.model, sink, updates_per_second=self._updates_per_second
@@ -78,6 +79,13 @@ class Watch:
         self._publisher.stop()
         if self._keeps_summary:
             self._show_summary()
+
+    def _new_widget(self) -> Any:
+        if self._make_widget is not None:
+            return self._make_widget()
+        from tfnb.notebook.views.widget import SceneWidget
+
+        return SceneWidget(None, view="progress", height=self._height)
 
     def summary(self) -> str:
         """What ran, as text."""

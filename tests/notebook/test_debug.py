@@ -1,0 +1,148 @@
+"""The debugger's view without a browser: what it shows, what messages do, and in a terminal."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tfnb as tf
+from tfnb.client.debugger.debugger import Debugger
+from tfnb.notebook.control_shell import control_shell_id
+from tfnb.notebook.stop_view import MAX_NODES, stop_view
+from tfnb.notebook.views.debug import Debug
+from tfnb.notebook.views.debug_widget import DebugWidget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def _run_stopped(look: Callable[[Debugger, Any], None], node: str = "y") -> Any:
+    """Runs a small graph whose node stops; ``look`` gets debugger and stop."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        y = tf.square(x, name="y")
+
+        def on_stop(stop: Any) -> None:
+            look(debugger, stop)
+            if debugger.stop is stop and debugger._command is None:
+                debugger.resume()
+
+        debugger = Debugger(session, on_stop=on_stop)
+        with debugger:
+            debugger.break_at(node)
+            return session.run(y, {x: [1.0, 2.0]})
+
+
+class View:
+    """A debug view with a widget that no front end shows."""
+
+    def __init__(self, debugger: Debugger) -> None:
+        self.debug = Debug()
+        self.debug.debuggers.append(debugger)
+        self.debug.widget = self.widget = DebugWidget(None, view="debug")
+
+    def say(self, **content: Any) -> dict[str, Any]:
+        """A message of the front end; gives what is shown then."""
+        self.debug._hear(self.widget, content, [])
+        return self.widget._debug
+
+
+def test_a_stop_is_plain_data_of_bounded_size() -> None:
+    """JSON, with values as short texts."""
+    seen: list[dict[str, Any]] = []
+    _run_stopped(lambda _, stop: seen.append(stop_view(stop)))
+
+    view = json.loads(json.dumps(seen[0]))
+    assert view["node"] == "y"
+    assert view["phase"] == "before"
+    assert view["values"][0]["text"].startswith("[1. 2.]")
+    assert view["values"][0]["canChange"]
+    assert view["frames"][0]["isHere"]
+    assert len(view["nodes"]) <= MAX_NODES
+
+
+def test_messages_change_values_and_go_on() -> None:
+    """As the buttons and forms send them."""
+    answers: list[dict[str, Any]] = []
+
+    def look(debugger: Debugger, stop: Any) -> None:
+        view = View(debugger)
+        tensor = stop.inputs[0][0]
+        answers.append(view.say(command="set", tensor=tensor, value="[3.0, 4.0]"))
+        answers.append(view.say(command="why", node="y"))
+        view.say(command="continue")
+
+    assert _run_stopped(look).tolist() == [9.0, 16.0]
+    assert answers[0]["stop"]["values"][0]["text"].startswith("[3. 4.]")
+    assert "'y' (Square)" in answers[1]["answer"]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ({"command": "fly"}, "There is no command 'fly'"),
+        ({"command": "set", "tensor": "y:0", "value": "__import__('os')"}, "is no number"),
+        ({"command": "set", "tensor": "nowhere:0", "value": "1"}, "no value of 'nowhere:0'"),
+        ({"command": "set"}, "tensor"),
+        ({"command": "break", "node": "y", "condition": "often"}, "is no condition"),
+        ({"command": "break", "node": "y", "iteration": "soon"}, "invalid literal"),
+        ({"command": "clear", "number": "99"}, "There is no breakpoint 99"),
+        ({"command": "iteration"}, "stands outside of loops"),
+        ({"command": "first", "node": HOSTILE}, "is not ready"),
+    ],
+)
+def test_a_message_that_is_wrong_is_answered_and_the_step_stands_still(
+    content: dict[str, str], says: str
+) -> None:
+    """Nothing that a page sends ends the step by accident."""
+    answers: list[dict[str, Any]] = []
+    result = _run_stopped(lambda debugger, _: answers.append(View(debugger).say(**content)))
+
+    assert says in answers[0]["answer"]
+    assert answers[0]["isError"]
+    assert result.tolist() == [1.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, 7, [], {}, {"command": 3}, {"command": "set", "tensor": "x" * 30_000, "value": "1"}],
+)
+def test_what_is_no_message_is_passed_over(content: Any) -> None:
+    """Other types, and texts that are far too long."""
+
+    def look(debugger: Debugger, _: Any) -> None:
+        view = View(debugger)
+        view.debug._hear(view.widget, content, [])
+        assert view.widget._debug == {}
+
+    assert _run_stopped(look).tolist() == [1.0, 4.0]
+
+
+def test_sessions_made_inside_the_block_are_debugged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a terminal the commands are typed; the debugger leaves with the block."""
+    typed = iter(["print x", "continue"])
+    monkeypatch.setattr("builtins.input", lambda _: next(typed))
+    shown: list[str] = []
+    monkeypatch.setattr("builtins.print", lambda *words, **_: shown.append(" ".join(words)))
+    with Debug(breakpoints=({"node": "y"},)), tf.Graph().as_default(), tf.Session() as session:
+        y = tf.square(tf.constant(3.0, name="x"), name="y")
+        session.run(y)
+        events = session._session.step_events
+    assert events.debugger is None
+    assert "3." in "".join(shown) or not shown
+
+
+def test_a_terminal_has_no_subshell() -> None:
+    """Nor does it need one."""
+    assert control_shell_id() is None
+
+
+def test_a_wrong_condition_is_refused_before_anything_runs() -> None:
+    """When the block is made."""
+    with pytest.raises(ValueError, match="is no condition"):
+        Debug(breakpoints=({"condition": "often"},))

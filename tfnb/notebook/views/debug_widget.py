@@ -1,0 +1,44 @@
+"""The widget of the debugger: the live graph, and what stands, as a dictionary beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import traitlets
+
+from tfnb.notebook.views.widget import SceneWidget
+
+
+class DebugWidget(SceneWidget):
+    """Shows a step that a debugger drives; its buttons send messages."""
+
+    _debug = traitlets.Dict().tag(sync=True)
+
+    def show_debugger(
+        self,
+        stop: dict[str, Any],
+        breakpoints: list[dict[str, Any]],
+        *,
+        is_over: bool = False,
+        has_buttons: bool | None = None,
+    ) -> None:
+        """Shows where a step stands; an empty ``stop`` means that none does."""
+        before = self._debug
+        self._debug = {
+            "stop": stop,
+            "breakpoints": breakpoints,
+            "isOver": is_over,
+            "hasButtons": before.get("hasButtons", True) if has_buttons is None else has_buttons,
+            "answer": "",
+            "isError": False,
+        }
+        if stop:
+            self.selected = stop["node"]
+
+    def show_breakpoints(self, breakpoints: list[dict[str, Any]]) -> None:
+        """Shows the breakpoints as they are now."""
+        self._debug = {**self._debug, "breakpoints": breakpoints, "answer": ""}
+
+    def show_answer(self, text: str, *, is_error: bool = False) -> None:
+        """Shows a text below the buttons."""
+        self._debug = {**self._debug, "answer": text, "isError": is_error}
