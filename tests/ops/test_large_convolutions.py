@@ -180,3 +180,81 @@ def test_the_number_of_threads_changes_nothing() -> None:
             found.append(_both("Conv2DBackpropFilter", x, sizes, y, **attrs)[0])
     for one, other in zip(found[:4], found[4:], strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+# (images, window, step, padding) of pooling: windows that lie side by side, overlap, leave cells
+# out, and hang over the edge.
+_POOLS = [
+    ((4, 20, 20, 8), (2, 2), (2, 2), "VALID"),
+    ((4, 21, 19, 8), (2, 2), (2, 2), "SAME"),
+    ((4, 20, 22, 8), (3, 3), (2, 2), "SAME"),
+    ((4, 20, 22, 8), (3, 2), (1, 3), "SAME"),
+    ((40, 8, 7, 8), (7, 7), (1, 1), "SAME"),
+    ((4, 20, 22, 8), (1, 3), (3, 1), "VALID"),
+    ((1, 60, 60, 8), (3, 3), (2, 2), "VALID"),
+]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(("images", "size", "steps", "padding"), _POOLS)
+def test_pooling_and_its_gradients(
+    images: tuple[int, ...], size: tuple[int, int], steps: tuple[int, int], padding: str, dtype: str
+) -> None:
+    """The largest and the mean, with NaN and infinities in place."""
+    attrs = {"ksize": [1, *size, 1], "strides": [1, *steps, 1], "padding": padding}
+    x = _normal(*images).astype(dtype)
+    for _ in range(2):
+        got, want = _both("MaxPool", x, **attrs)
+        np.testing.assert_array_equal(got, want)
+        got, want = _both("AvgPool", x, **attrs)
+        _close(got, want)
+        y = _normal(*want.shape, seed=1).astype(dtype)
+        _close(*_both("AvgPoolGrad", np.array(images, "i4"), y, **attrs))
+        x[0, 3, 4, 5], x[0, 6, 1, 3], x[0, 7, 3, 2] = np.nan, np.inf, -np.inf
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+@pytest.mark.parametrize(
+    "shape", [(4, 20, 20, 8), (3, 7, 11, 40), (2, 3, 5, 3000), (20_000, 1, 1, 1)]
+)
+def test_batch_normalization(shape: tuple[int, ...], data_format: str) -> None:
+    """Training, inference and the gradient, channels last or first."""
+    x = _normal(*shape) + np.float32(3)
+    y = _normal(*shape, seed=1)
+    if data_format == "NCHW":
+        x, y = (np.ascontiguousarray(v.transpose(0, 3, 1, 2)) for v in (x, y))
+    scale, offset, mean = (_normal(shape[-1], seed=seed) for seed in range(2, 5))
+    variance = abs(mean) + np.float32(1)
+    none, attrs = np.zeros(0, "f4"), {"data_format": data_format}
+    training = _both("FusedBatchNormV3", x, scale, offset, none, none, **attrs)
+    found = _both("FusedBatchNormV3", x, scale, offset, mean, variance, is_training=False, **attrs)
+    gradients = [
+        _both(
+            "FusedBatchNormGradV3", y, x, scale, mean, variance, none,
+            is_training=is_training, **attrs,
+        )
+        for is_training in (False, True)
+    ]  # fmt: skip
+    for got, want in (training, found, *gradients):
+        for one, other in zip(got, want, strict=True):
+            _close(one, other, 2e-5)
+
+
+@pytest.mark.parametrize("shape", [(4, 20, 20, 8), (3, 7, 11, 300), (9, 20, 60, 1)])
+@pytest.mark.parametrize("beta", [0.5, 0.75])
+def test_local_response_normalization(shape: tuple[int, ...], beta: float) -> None:
+    """With NaN where the neighbours see it."""
+    x = _normal(*shape)
+    for _ in range(2):
+        _close(*_both("LRN", x, depth_radius=2, alpha=0.5, beta=beta))
+        _close(*_both("LRNGrad", x, x, x, depth_radius=2, alpha=0.5, beta=beta))
+        x[0, 1, 2, 0] = np.nan
+
+
+@pytest.mark.parametrize("shape", [(4, 20, 20, 8), (1000, 13), (9, 2000)])
+def test_biases(shape: tuple[int, ...]) -> None:
+    """One for each channel."""
+    x = _normal(*shape)
+    got, want = _both("BiasAdd", x, _normal(shape[-1], seed=1))
+    np.testing.assert_array_equal(got, want)
+    _close(*_both("BiasAddGrad", x))

@@ -14,7 +14,8 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import shape_text
-from tfnb.ops.large_arrays import sum_over
+from tfnb.ops.channel_rows import ChannelRows
+from tfnb.ops.large_arrays import is_large, sum_over
 from tfnb.ops.reduction_ops import reduce_sum
 from tfnb.ops.sequence_ops import range_
 
@@ -39,7 +40,7 @@ def _bias_add_shape(c: InferenceContext) -> TensorShape:
     return TensorShape(dims)
 
 
-def _add_bias(value: Any, bias: Any, axis: int) -> Any:
+def _add_bias(xp: Any, value: Any, bias: Any, axis: int) -> Any:
     if value.ndim < 2:
         raise errors.invalid_argument(
             f"Input tensor must be at least 2D: {shape_text(value.shape)}"
@@ -53,8 +54,16 @@ def _add_bias(value: Any, bias: Any, axis: int) -> Any:
             f"{shape_text(bias.shape)} vs. {shape_text(value.shape)}"
         )
     if axis == 1:
-        bias = bias.reshape((-1,) + (1,) * (value.ndim - 2))
+        return value + bias.reshape((-1,) + (1,) * (value.ndim - 2))
+    if is_large(xp, value) and bias.size < _SHORT:
+        channels = ChannelRows(xp, value.shape, value.ndim - 1)
+        rows = channels.rows(value)
+        return channels.whole(rows + channels.spread(bias))
     return value + bias
+
+
+# Rows of so few elements are better made longer.
+_SHORT = 256
 
 
 @register_op(
@@ -62,7 +71,7 @@ def _add_bias(value: Any, bias: Any, axis: int) -> Any:
 )
 def bias_add_op(xp: Any, value: Any, bias: Any, *, data_format: str) -> Any:
     """Value + bias, one bias for each channel."""
-    return _add_bias(value, bias, 1 if data_format == "NCHW" else -1)
+    return _add_bias(xp, value, bias, 1 if data_format == "NCHW" else -1)
 
 
 @bias_add_op.gradient
@@ -73,7 +82,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("BiasAddV1", "value: T, bias: T -> output: T", "T: numbertype", shape=_bias_add_shape)
 def bias_add_v1(xp: Any, value: Any, bias: Any) -> Any:
     """Value + bias, one bias for each entry of the last dimension."""
-    return _add_bias(value, bias, -1)
+    return _add_bias(xp, value, bias, -1)
 
 
 @bias_add_v1.gradient

@@ -23,7 +23,8 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import shape_text
-from tfnb.ops.large_arrays import sum_of_squares
+from tfnb.ops.channel_rows import ChannelRows
+from tfnb.ops.large_arrays import is_large, sum_of_squares, sum_over
 
 EXPORTS = {
     "nn": ["l2_loss", "local_response_normalization:lrn", "lrn"],
@@ -141,16 +142,16 @@ def _batch_norm(
     dtype, stat_dtype = x.dtype, scale.dtype
     wide = x.astype(np.float32, copy=False)
     scale, offset = scale.astype(np.float32, copy=False), offset.astype(np.float32, copy=False)
-    lifted = tuple(-1 if i == axis else 1 for i in range(x.ndim))
-    others = tuple(i for i in range(x.ndim) if i != axis)
-    count = x.size // max(x.shape[axis], 1)
+    channels = ChannelRows(xp, x.shape, axis)
+    count = channels.count
     if x.size == 0:
         nan = xp.full(scale.shape, np.nan, stat_dtype)
         return xp.zeros(x.shape, dtype), nan, nan, nan, nan
+    rows = channels.rows(wide)
     if is_training:
-        saved_mean = wide.mean(axis=others, dtype=np.float32)
-        centered = wide - saved_mean.reshape(lifted)
-        saved_variance = (centered * centered).mean(axis=others, dtype=np.float32)
+        saved_mean = channels.sum(rows) / np.float32(count)
+        centered = rows - channels.spread(saved_mean)
+        saved_variance = channels.sum(centered * centered) / np.float32(count)
         unbiased = saved_variance * np.float32(count / max(count - 1, 1))
         if factor == 1.0:
             new_mean, new_variance = saved_mean, unbiased
@@ -162,11 +163,12 @@ def _batch_norm(
     else:
         saved_mean = mean.astype(np.float32, copy=False)
         saved_variance = variance.astype(np.float32, copy=False)
-        centered = wide - saved_mean.reshape(lifted)
+        centered = rows - channels.spread(saved_mean)
         new_mean, new_variance = saved_mean, saved_variance
     factors = scale / xp.sqrt(saved_variance + np.float32(epsilon))
-    y = centered * factors.reshape(lifted)
-    y += offset.reshape(lifted)
+    centered *= channels.spread(factors)
+    centered += channels.spread(offset)
+    y = channels.whole(centered)
     stats = (new_mean, new_variance, saved_mean, saved_variance)
     as_stats = tuple(s.astype(stat_dtype, copy=False) for s in stats)
     return y.astype(dtype, copy=False), as_stats[0], as_stats[1], as_stats[2], as_stats[3]
@@ -362,24 +364,27 @@ def _batch_norm_grad(
         )
     axis = _channel_axis(data_format, rank)
     dtype, stat_dtype = x.dtype, mean.dtype
-    lifted = tuple(-1 if i == axis else 1 for i in range(x.ndim))
-    others = tuple(i for i in range(x.ndim) if i != axis)
-    count = np.float32(max(x.size // max(x.shape[axis], 1), 1))
-    dy = y_backprop.astype(np.float32, copy=False)
-    centered = x.astype(np.float32, copy=False) - mean.astype(np.float32).reshape(lifted)
+    channels = ChannelRows(xp, x.shape, axis)
+    count = np.float32(max(channels.count, 1))
+    centered = channels.rows(xp.ascontiguousarray(x, np.float32))
+    dy = channels.rows(xp.ascontiguousarray(y_backprop, np.float32))
+    centered = centered - channels.spread(mean.astype(np.float32))
     inverse = np.float32(1) / xp.sqrt(variance.astype(np.float32) + np.float32(epsilon))
-    grad_offset = dy.sum(axis=others, dtype=np.float32)
-    grad_scale = (dy * centered).sum(axis=others, dtype=np.float32) * inverse
-    factors = (scale.astype(np.float32) * inverse).reshape(lifted)
+    grad_offset = channels.sum(dy)
+    inner = dy * centered
+    grad_scale = channels.sum(inner) * inverse
+    factors = channels.spread(scale.astype(np.float32) * inverse)
     if is_training:
         # The mean and the variance depend on x too.
-        inner = dy - (grad_offset / count).reshape(lifted)
-        inner -= centered * (grad_scale * inverse / count).reshape(lifted)
+        xp.subtract(dy, channels.spread(grad_offset / count), out=inner)
+        centered *= channels.spread(grad_scale * inverse / count)
+        inner -= centered
+        inner *= factors
     else:
-        inner = dy
+        xp.multiply(dy, factors, out=inner)
     empty = xp.zeros(0, stat_dtype)
     return (
-        (inner * factors).astype(dtype, copy=False),
+        channels.whole(inner).astype(dtype, copy=False),
         grad_scale.astype(stat_dtype, copy=False),
         grad_offset.astype(stat_dtype, copy=False),
         empty,
@@ -615,9 +620,21 @@ _LRN_ATTRS = (
 )
 
 
+# Up to so many channels a product with a matrix that is mostly zeros is faster than sums.
+_WIDEST_BAND = 256
+
+
 def _window_sum(xp: Any, values: Any, radius: int) -> Any:
     """Sums over the neighbours within `radius` along the last axis."""
     depth = values.shape[-1]
+    if is_large(xp, values) and depth <= _WIDEST_BAND:
+        # A product with a matrix that holds ones around its diagonal.
+        place = np.arange(depth)
+        near = (abs(place[:, None] - place) <= radius).astype(values.dtype)
+        sums = np.matmul(values.reshape(-1, depth), near)
+        # Zeros times what is no finite number would spread it.
+        if np.isfinite(sum_over(np, sums, (0, 1))):
+            return sums.reshape(values.shape)
     total = values.copy()
     for distance in range(1, min(radius, depth - 1) + 1):
         total[..., distance:] += values[..., :-distance]
@@ -635,8 +652,18 @@ def lrn(xp: Any, x: Any, *, depth_radius: int, bias: float, alpha: float, beta: 
     if x.ndim != 4:
         raise errors.invalid_argument("in must be 4-dimensional")
     wide = x.astype(np.float32, copy=False)
-    norm = np.float32(bias) + np.float32(alpha) * _window_sum(xp, wide * wide, depth_radius)
-    return (wide * norm ** np.float32(-beta)).astype(x.dtype, copy=False)
+    norm = _window_sum(xp, wide * wide, depth_radius)
+    norm *= np.float32(alpha)
+    norm += np.float32(bias)
+    return (wide * _power(xp, norm, -beta)).astype(x.dtype, copy=False)
+
+
+def _power(xp: Any, x: Any, exponent: float) -> Any:
+    """``x ** exponent``, by a root where it is a half."""
+    if exponent == -0.5 and is_large(xp, x):
+        root = np.sqrt(x, out=x)
+        return np.divide(np.float32(1), root, out=root)
+    return x ** np.float32(exponent)
 
 
 @lrn.gradient

@@ -1,9 +1,11 @@
 """How pooling is computed, for any number of spatial dimensions, channels last.
 
 A window's reduction is done one dimension after the other, each as a handful of whole-array
-operations on strided slices. Where the winner's place matters (gradients, argmax) elements are
-compared in row-major order and the first of equal ones wins. Padding counts for nothing: it holds
-the lowest number for maxima, and is left out of the count for means.
+operations on strided slices; of large images on a CPU a few at a time, so that they stay in cache,
+on several threads, and without a copy with the padding. Where the winner's place matters
+(gradients, argmax) elements are compared in row-major order and the first of equal ones wins.
+Padding counts for nothing: it holds the lowest number for maxima, and is left out of the count for
+means.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfnb.core.work_sharder import shard
+from tfnb.ops.large_arrays import is_large
 from tfnb.ops.windows import Window, pad_spatial, unpad_spatial
 
 if TYPE_CHECKING:
@@ -37,6 +41,8 @@ def _along(x: Any, axis: int, w: Window, index: int) -> Any:
 
 def max_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
     """The largest element of every window."""
+    if _suits(xp, x, windows):
+        return _reduced(np.maximum, x, windows, -np.inf)
     x = pad_spatial(xp, x, windows, 1, lowest(x.dtype))
     for axis, w in enumerate(windows, 1):
         out = _along(x, axis, w, 0)
@@ -46,6 +52,65 @@ def max_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
                 xp.maximum(out, _along(x, axis, w, index), out=out)
         x = out
     return xp.ascontiguousarray(x)
+
+
+# About so many bytes of images are worked on at once.
+_BLOCK_BYTES = 1 << 20
+
+
+def _suits(xp: Any, x: Any, windows: Sequence[Window]) -> bool:
+    """Whether images are better reduced a few at a time, without their padding."""
+    return (
+        is_large(xp, x)
+        and len(windows) == 2
+        and x.flags.c_contiguous
+        and all(w.output and w.dilation == 1 for w in windows)
+        and any(w.filter > 1 for w in windows)
+    )
+
+
+def _blocks(x: Any) -> list[tuple[int, int]]:
+    """The (first, last) images worked on at once."""
+    count = max(1, _BLOCK_BYTES // max(1, x[0].nbytes))
+    return [(first, min(first + count, len(x))) for first in range(0, len(x), count)]
+
+
+def _reduced(combine: Any, x: Any, windows: Sequence[Window], empty: float) -> Any:
+    """Every window's cells combined, whole rows first, which are contiguous, then columns."""
+    down, across = windows
+    width, channels = x.shape[2:]
+    blocks = _blocks(x)
+    out = np.empty((len(x), down.output, across.output, channels), x.dtype)
+    most = max(last - first for first, last in blocks)
+
+    def work(begin: int, end: int) -> None:
+        buffer = np.empty((most, down.output, width, channels), x.dtype)
+        for first, last in blocks[begin:end]:
+            rows = buffer[: last - first]
+            _reduce_axis(combine, x[first:last], 1, down, rows, empty)
+            _reduce_axis(combine, rows, 2, across, out[first:last], empty)
+
+    shard(len(blocks), 1, work)
+    return out
+
+
+def _reduce_axis(combine: Any, x: Any, axis: int, w: Window, out: Any, empty: float) -> None:
+    """Combines along one axis; cells of the padding are left out."""
+    before = (slice(None),) * axis
+    pairs = [(w.cells_at(index), index) for index in range(w.filter)]
+    whole = [cells for (outputs, cells), _ in pairs if outputs == slice(0, w.output)]
+    rest = [both for both, _ in pairs if both[0] != slice(0, w.output)]
+    if len(whole) > 1:
+        combine(x[(*before, whole[0])], x[(*before, whole[1])], out=out)
+    elif whole:
+        out[...] = x[(*before, whole[0])]
+    else:
+        out[...] = empty
+    for cells in whole[2:]:
+        combine(out, x[(*before, cells)], out=out)
+    for outputs, cells in rest:
+        target = out[(*before, outputs)]
+        combine(target, x[(*before, cells)], out=target)
 
 
 def max_pool_depth(x: Any, size: int) -> Any:
@@ -144,6 +209,11 @@ def avg_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
     """The mean of every window."""
     dtype = x.dtype
     wide = x.astype(np.float32) if dtype.itemsize == 2 else x
+    if _suits(xp, wide, windows):
+        total = _reduced(np.add, wide, windows, 0)
+        rows, number = _as_rows(total, counts(np, windows, wide.dtype))
+        np.divide(rows, number, out=rows)
+        return total.astype(dtype, copy=False)
     total = pad_spatial(xp, wide, windows, 1, 0)
     for axis, w in enumerate(windows, 1):
         out = _along(total, axis, w, 0)
@@ -155,11 +225,38 @@ def avg_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
     return (total / counts(xp, windows, wide.dtype)).astype(dtype, copy=False)
 
 
+def _as_rows(x: Any, number: Any) -> tuple[Any, Any]:
+    """Images and their windows' counts as rows of the same length; a number if all are equal."""
+    if (number == number.flat[0]).all():
+        return x, number.flat[0]
+    row = np.repeat(number.reshape(-1), x.shape[-1])
+    return x.reshape(len(x), -1), row
+
+
+def _spread_axis(x: Any, axis: int, w: Window) -> Any:
+    """Every element added to the cells of its window along one axis, without the padding."""
+    before = (slice(None),) * axis
+    shape = (*x.shape[:axis], w.size, *x.shape[axis + 1 :])
+    is_covered = w.filter == w.stride and w.padded == w.output * w.stride
+    total = np.empty(shape, x.dtype) if is_covered else np.zeros(shape, x.dtype)
+    for index in range(w.filter):
+        outputs, cells = w.cells_at(index)
+        if is_covered:
+            total[(*before, cells)] = x[(*before, outputs)]
+        else:
+            total[(*before, cells)] += x[(*before, outputs)]
+    return total
+
+
 def avg_pool_grad(xp: Any, grad: Any, windows: Sequence[Window], input_shape: Sequence[int]) -> Any:
     """Every output's gradient shared among the cells of its window."""
     dtype = grad.dtype
     wide = grad.astype(np.float32) if dtype.itemsize == 2 else grad
     share = wide / counts(xp, windows, wide.dtype)
+    if is_large(xp, share) and all(w.output for w in windows):
+        for axis, w in reversed(list(enumerate(windows, 1))):
+            share = _spread_axis(share, axis, w)
+        return share.astype(dtype, copy=False)
     total = xp.zeros((input_shape[0], *(w.padded for w in windows), input_shape[-1]), wide.dtype)
     for cells in _cells(windows):
         total[cells] += share

@@ -50,6 +50,20 @@ class Window:
             return slice(0, 0)
         return slice(start, start + (self.output - 1) * self.stride + 1, self.stride)
 
+    def cells_at(self, index: int) -> tuple[slice, slice]:
+        """The positions at which element ``index`` of the window meets no padding, and its cells.
+
+        The cells are those without the padding.
+        """
+        offset = index * self.dilation - self.pad_before
+        first = max(0, -(offset // self.stride))
+        last = min(self.output, (self.size - 1 - offset) // self.stride + 1)
+        if last <= first:
+            return slice(0, 0), slice(0, 0)
+        start = first * self.stride + offset
+        stop = start + (last - first - 1) * self.stride + 1
+        return slice(first, last), slice(start, stop, self.stride)
+
 
 def window(
     size: int,
