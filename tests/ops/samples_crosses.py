@@ -65,9 +65,6 @@ def _rows() -> None:
             for strong in (False, True):
                 more = (np.int64(buckets), np.bool_(strong), np.array([137, -9], np.int64))
                 SAMPLES.append(op("SparseCrossHashed", *inputs, *more, **types))
-    inputs, types = _columns([_FIRST], [_NUMBERS])
-    more = (np.int64(0), np.bool_(True), np.array([137, -9], np.int64))
-    SAMPLES.append(op("SparseCrossHashed", *inputs, *more, **types))
     wrong = (_FIRST[0], _FIRST[1], np.array([3, 2], np.int64))
     inputs, types = _columns([wrong, _FIRST], [])
     SAMPLES.append(op("SparseCrossV2", *inputs, "_Y_", error="batch size", **types))
