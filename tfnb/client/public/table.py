@@ -1484,6 +1484,11 @@ OPS: dict[str, str] = {
         "Assign AssignAdd AssignSub CountUpTo DestroyTemporaryVariable IsVariableInitialized "
         "TemporaryVariable Variable VariableV2"
     ),
+    "tfnb.ops.stateful_random_ops": (
+        "NonDeterministicInts RngReadAndSkip RngSkip StatefulRandomBinomial StatefulStandardNormal "
+        "StatefulStandardNormalV2 StatefulTruncatedNormal StatefulUniform StatefulUniformFullInt "
+        "StatefulUniformInt"
+    ),
     "tfnb.ops.stateless_random_ops": (
         "StatelessMultinomial StatelessParameterizedTruncatedNormal StatelessRandomBinomial "
         "StatelessRandomGammaV2 StatelessRandomGammaV3 StatelessRandomGetAlg "
