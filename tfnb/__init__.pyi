@@ -24,6 +24,7 @@ from tfnb.client.public import debugging as debugging
 from tfnb.client.public import distributions as distributions
 from tfnb.client.public import dtypes as dtypes
 from tfnb.client.public import errors as errors
+from tfnb.client.public import feature_column as feature_column
 from tfnb.client.public import flags as flags
 from tfnb.client.public import gfile as gfile
 from tfnb.client.public import graph_util as graph_util
@@ -871,6 +872,7 @@ __all__ = [
     "fake_quant_with_min_max_vars_gradient",
     "fake_quant_with_min_max_vars_per_channel",
     "fake_quant_with_min_max_vars_per_channel_gradient",
+    "feature_column",
     "fft",
     "fft2d",
     "fft3d",

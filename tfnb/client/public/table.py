@@ -411,6 +411,25 @@ TABLE: dict[str, dict[str, str]] = {
             "fake_quant_with_min_max_vars_per_channel_gradient"
         ),
     },
+    "tfnb.ops.feature_columns.categorical": {
+        "feature_column": (
+            "categorical_column_with_hash_bucket categorical_column_with_identity "
+            "categorical_column_with_vocabulary_file categorical_column_with_vocabulary_list "
+            "crossed_column weighted_categorical_column"
+        ),
+    },
+    "tfnb.ops.feature_columns.column": {
+        "feature_column": "make_parse_example_spec",
+    },
+    "tfnb.ops.feature_columns.dense": {
+        "feature_column": (
+            "bucketized_column embedding_column indicator_column numeric_column "
+            "shared_embedding_columns"
+        ),
+    },
+    "tfnb.ops.feature_columns.layers": {
+        "feature_column": "input_layer linear_model",
+    },
     "tfnb.ops.fft_ops": {
         "signal": (
             "fft fft2d fft3d ifft ifft2d ifft3d irfft irfft2d irfft3d rfft rfft2d rfft3d fftshift "
