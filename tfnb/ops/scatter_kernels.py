@@ -3,6 +3,10 @@
 Repeated places are served in the order they are given, as a loop over the rows would do, so sums of
 floats come out the same.  Rows are ranked by how often their place came up before; each rank has
 every place once and is one NumPy operation.
+
+On a CPU places are sorted first, so that the rows of one place are a run, and the runs by length:
+then the rows of one rank go to the first so many of the accumulators, which are read from the array
+once and written back once.
 """
 
 from __future__ import annotations
@@ -63,6 +67,12 @@ def scatter_rows(xp: Any, target: Any, places: Any, rows: Any, operation: str) -
         place = int(places[0])
         target[place : place + 1] = combine(target[place : place + 1], rows)
         return
+    if xp is np and operation != "div":
+        if target.ndim == 1:
+            combine.at(target, places, rows)
+            return
+        _scatter_runs(target, places, rows, combine)
+        return
     order = xp.argsort(places, kind="stable") if xp is np else xp.argsort(places)
     ordered = places[order]
     first = xp.empty(count, bool)
@@ -72,19 +82,64 @@ def scatter_rows(xp: Any, target: Any, places: Any, rows: Any, operation: str) -
         target[places] = combine(target[places], rows)
         return
     positions = xp.arange(count)
-    starts = (
-        xp.maximum.accumulate(xp.where(first, positions, 0))
-        if xp is np
-        else _starts(xp, first, positions)
-    )
-    ranks = positions - starts
-    highest = int(ranks.max())
-    if highest > _MAX_RANKS and xp is np and operation != "div":
-        combine.at(target, places, rows)
-        return
-    for rank in range(highest + 1):
+    if xp is np:
+        ranks = positions - np.maximum.accumulate(np.where(first, positions, 0))
+    else:
+        ranks = positions - _starts(xp, first, positions)
+    for rank in range(int(ranks.max()) + 1):
         chosen = order[ranks == rank]
         target[places[chosen]] = combine(target[places[chosen]], rows[chosen])
+
+
+def _scatter_runs(target: Any, places: Any, rows: Any, combine: np.ufunc) -> None:
+    count = len(places)
+    # Sorted by place, then by position: numbers that differ are sorted faster than stably.
+    bits = count.bit_length()
+    keys = (places.astype(np.int64) << bits) | np.arange(count)
+    keys.sort()
+    order, ordered = keys & ((1 << bits) - 1), keys >> bits
+    begins = np.concatenate([[0], np.nonzero(ordered[1:] != ordered[:-1])[0] + 1])
+    chosen = ordered[begins]
+    found = target.take(chosen, axis=0)
+    combine_runs(found, rows, begins, np.diff(begins, append=count), combine, order)
+    target[chosen] = found
+
+
+def combine_runs(
+    found: Any, rows: Any, begins: Any, lengths: Any, combine: np.ufunc, order: Any = None
+) -> None:
+    """Combines each run of rows, one row after the other, into one row of ``found``.
+
+    Args:
+      found: a row per run, which the run's rows are combined into.
+      rows: the rows, of at least one dimension more than one.
+      begins: where each run begins.
+      lengths: how many rows it has.
+      combine: an operation of two rows.
+      order: which row is at a position of the runs; None: the one at that position.
+    """
+    by_length = np.argsort(-lengths, kind="stable")
+    begins, lengths = begins[by_length], lengths[by_length]
+    num_long = int(np.searchsorted(-lengths, -_MAX_RANKS))
+    for place, begin, length in zip(
+        by_length[:num_long].tolist(), begins.tolist(), lengths.tolist(), strict=False
+    ):
+        inside = slice(begin, begin + length)
+        some = rows[inside] if order is None else rows.take(order[inside], axis=0)
+        whole = np.concatenate([found[place : place + 1], some])
+        found[place] = combine.reduce(whole, axis=0, dtype=found.dtype)
+    rest, begins, lengths = by_length[num_long:], begins[num_long:], lengths[num_long:]
+    if not len(rest):
+        return
+    totals = found.take(rest, axis=0)
+    # The runs that have a row of a rank are the first so many.
+    numbers = np.searchsorted(-lengths, -np.arange(int(lengths[0])))
+    for rank, number in enumerate(numbers.tolist()):
+        chosen = begins[:number] + rank
+        if order is not None:
+            chosen = order[chosen]
+        combine(totals[:number], rows.take(chosen, axis=0), out=totals[:number])
+    found[rest] = totals
 
 
 def _starts(xp: Any, first: Any, positions: Any) -> Any:

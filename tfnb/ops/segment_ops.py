@@ -23,7 +23,8 @@ from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.cwise_binary_ops import equal, greater, greater_equal, logical_and, maximum
 from tfnb.ops.cwise_unary_ops import sqrt_op
-from tfnb.ops.scatter_kernels import scatter_rows
+from tfnb.ops.large_arrays import is_large
+from tfnb.ops.scatter_kernels import combine_runs, scatter_rows
 
 EXPORTS = {
     "tf": [
@@ -88,7 +89,13 @@ def _reduce_runs(
     out = xp.full((rows, *data.shape[1:]), empty, data.dtype)
     if ids.size and data.size:
         if xp is np:
-            out[ids] = function.reduceat(data, starts, axis=0, dtype=data.dtype)
+            if data.ndim > 1 and is_large(xp, data):
+                found = data.take(starts, axis=0)
+                lengths = np.diff(starts, append=len(data)) - 1
+                combine_runs(found, data, starts + 1, lengths, function)
+                out[ids] = found
+            else:
+                out[ids] = function.reduceat(data, starts, axis=0, dtype=data.dtype)
         else:
             names = {np.add: "add", np.multiply: "mul", np.minimum: "min", np.maximum: "max"}
             out[ids] = data[starts]

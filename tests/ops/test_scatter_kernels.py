@@ -1,0 +1,74 @@
+"""Rows scattered all at once go where a loop over them would put them."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tfnb.core import op_registry
+from tfnb.ops.large_arrays import plain_ways
+from tfnb.ops.scatter_kernels import scatter_rows
+
+_LOOP: dict[str, Any] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum,
+}  # fmt: skip
+_KINDS = [
+    (operation, dtype)
+    for operation in ("assign", *_LOOP)
+    for dtype in ("f4", "f8", "f2", "i4", "u1", "i8", "F")
+    # Complex numbers have no order.
+    if dtype != "F" or operation not in ("min", "max")
+]
+
+
+@pytest.mark.parametrize(("operation", "dtype"), _KINDS)
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3)])
+@pytest.mark.parametrize(("count", "places"), [(1, 9), (40, 400), (200, 9), (300, 1), (0, 3)])
+def test_scattered_as_by_a_loop(
+    count: int, places: int, shape: tuple[int, ...], operation: str, dtype: str
+) -> None:
+    """Places that come once, often, and more often than there are ranks."""
+    rng = np.random.default_rng(0)
+    ids = rng.integers(0, places, count).astype("i4")
+    rows = (4 * rng.standard_normal((count, *shape))).astype(dtype)
+    target = (4 * rng.standard_normal((places, *shape))).astype(dtype)
+    want = target.copy()
+    with np.errstate(all="ignore"):
+        for place, row in zip(ids, rows, strict=True):
+            combined = row if operation == "assign" else _LOOP[operation](want[place], row)
+            want[place] = combined
+        scatter_rows(np, target, ids, rows, operation)
+    assert target.dtype == want.dtype
+    rounding = {"f2": 0.1, "f4": 1e-4, "F": 1e-4}.get(dtype, 1e-10)
+    np.testing.assert_allclose(target, want, rtol=rounding, atol=rounding)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_no_number_stays_in_its_row(bad: float) -> None:
+    """Also in a long run."""
+    rows, target = np.ones((300, 4), "f4"), np.zeros((4, 4), "f4")
+    ids = np.arange(300) % 3
+    rows[4, 2] = bad
+    scatter_rows(np, target, ids, rows, "add")
+    want = np.full((4, 4), 100, "f4")
+    want[3], want[1, 2] = 0, bad
+    np.testing.assert_array_equal(target, want)
+
+
+@pytest.mark.parametrize("op", ["SegmentSum", "SegmentMean", "SegmentMax", "SegmentMin"])
+@pytest.mark.parametrize("segments", [1, 7, 300, 3000])
+def test_sorted_segments(op: str, segments: int) -> None:
+    """Runs of one row, of some and of many, with segments that have none."""
+    importlib.import_module("tfnb.ops.all_ops")
+    rng = np.random.default_rng(0)
+    ids = np.sort(rng.integers(0, segments, 1500).astype("i4"))
+    rows = rng.standard_normal((1500, 16)).astype("f4")
+    rows[7, 8] = np.nan
+    function: Any = op_registry.get(op).function
+    got = function(np, rows, ids)
+    with plain_ways():
+        want = function(np, rows, ids)
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
