@@ -14,6 +14,8 @@ import traitlets
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
+from tfnb.client.model_file import ModelFileError
+from tfnb.client.model_summary import summary
 from tfnb.client.session import BaseSession
 from tfnb.core.errors import OpError
 from tfnb.framework.default_session import get_default_session
@@ -35,6 +37,7 @@ _HELP = """\
 %tfnb graph [target]       the graph: of a variable, a session, a file, or the default graph
 %tfnb placement [fetch]    the device of each node, and why: of the last run, or for a fetch
 %tfnb partitions [fetch]   the graph of each device, and what is sent between them
+%tfnb summary [file]       what a model takes, gives and needs: a file, a folder, the default graph
 %tfnb devices              the default session and its devices
 %%tfnb watch               runs the cell and shows its steps while they run
 %%tfnb debug               runs the cell and stops its steps where you say, to look inside
@@ -43,7 +46,7 @@ _HELP = """\
 %tfnb graph -h             the options of a subcommand; Tab completes them, and names of nodes
 The same from Python: tfnb.notebook.graph, placement, partitions, watch, record, debug."""
 
-LINE_COMMANDS = ("graph", "placement", "partitions", "devices", "help")
+LINE_COMMANDS = ("graph", "placement", "partitions", "devices", "summary", "help")
 CELL_COMMANDS = ("watch", "record", "debug")
 
 
@@ -152,6 +155,18 @@ class TfnbMagics(Magics):
             print(session_text(session))
         else:
             print("No session is the default here.")
+
+    @subcommand(
+        "tfnb summary",
+        option("target", nargs="?", default="", help="file, folder, checkpoint, or variable"),
+    )
+    def summary(self, line: str) -> None:
+        """Print what a model takes, gives, contains and needs."""
+        target = parse(self.summary, line).target
+        try:
+            print(summary(self.namespace.get(target, target) if target else None))
+        except (ModelFileError, ValueError) as error:
+            raise UsageError(str(error)) from None
 
     @subcommand(
         "tfnb watch",

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf import text_format
 
-from tfnb.client.command_line.model_file import ModelFileError
 from tfnb.client.command_line.run import UsageError, open_session, signature_named
+from tfnb.client.model_file import ModelFileError
 from tfnb.core import file_system
 from tfnb.ops.freezing import convert_variables_to_constants
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfnb.client.command_line.model_file import ModelFile
     from tfnb.client.command_line.progress import Progress
+    from tfnb.client.model_file import ModelFile
 
 
 def convert(

@@ -97,9 +97,9 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says; gives the exit code."""
-    from tfnb.client.command_line.model_file import ModelFileError
     from tfnb.client.command_line.progress import Progress
     from tfnb.client.command_line.run import UsageError
+    from tfnb.client.model_file import ModelFileError
 
     options = parser().parse_args(arguments)
     progress = Progress(options.progress_after, options.quiet)
@@ -137,9 +137,9 @@ def _failed(options: argparse.Namespace, error: Exception, code: int) -> int:
 
 def _do(options: argparse.Namespace, progress: Progress) -> None:
     from tfnb.client.command_line.convert import convert
-    from tfnb.client.command_line.model_file import read_model
     from tfnb.client.command_line.run import run
-    from tfnb.client.command_line.summary import describe, text_of
+    from tfnb.client.model_file import read_model
+    from tfnb.client.model_summary import describe, text_of
 
     tags = None if options.tags is None else [tag for tag in options.tags.split(",") if tag]
     with progress.phase(f"reading {options.file}"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.client import safety
-from tfnb.client.command_line.model_file import ModelFileError
+from tfnb.client.model_file import ModelFileError
 from tfnb.client.session import Session
 from tfnb.core import file_system
 from tfnb.framework.graph import Graph
@@ -25,8 +25,8 @@ from tfnb.ops.training.meta_graph import import_meta_graph
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfnb.client.command_line.model_file import ModelFile
     from tfnb.client.command_line.progress import Progress
+    from tfnb.client.model_file import ModelFile
 
 
 class UsageError(Exception):

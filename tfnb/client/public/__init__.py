@@ -30,6 +30,9 @@ _BASE_FAMILIES = ("tfnb.ops.math_ops",)
 
 _OP_NAME = re.compile("_?[A-Z]")
 
+# Namespaces that can be called, too: TensorFlow has the module, tfnb a function of that name.
+_FUNCTIONS = {"summary": ("tfnb.client.model_summary", "summary")}
+
 # (module, name in it); an empty name means the module itself
 Origin = tuple[str, str]
 
@@ -108,6 +111,17 @@ class Namespace(ModuleType):
 
     def __dir__(self) -> list[str]:
         return sorted(public_names(self._namespace))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What ``tfnb.summary(file)`` calls; the other namespaces are no functions.
+
+        Raises:
+            TypeError: This namespace is a module and nothing else.
+        """
+        origin = _FUNCTIONS.get(self._namespace)
+        if origin is None:
+            raise TypeError(f"'tf.{self._namespace}' is a module and cannot be called.")
+        return getattr(importlib.import_module(origin[0]), origin[1])(*args, **kwargs)
 
 
 # Where TensorFlow's Python names an argument otherwise than the op does.

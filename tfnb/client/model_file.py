@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from tfnb.proto.graph_pb2 import GraphDef
     from tfnb.proto.meta_graph_pb2 import MetaGraphDef
 
-type_of_kind = Literal["GraphDef", "MetaGraphDef", "SavedModel"]
+type_of_kind = Literal["GraphDef", "MetaGraphDef", "SavedModel", "checkpoint"]
+
+# What stands in place of a file whose content a version control system keeps elsewhere.
+_POINTER = b"version https://git-lfs"
 
 
 class ModelFileError(Exception):
@@ -70,6 +73,11 @@ def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
     if tags is not None:
         raise ModelFileError(f"{path} is no SavedModel folder, so that tags choose nothing")
     data = file_system.read_file(path)
+    if data.startswith(_POINTER):
+        raise ModelFileError(
+            f"{path} is a Git LFS pointer, not the file itself; run 'git lfs pull' where it came "
+            "from"
+        )
     if path.endswith((".meta", ".meta.txt", ".metatxt")):
         meta_graph = _parsed(path, data, meta_graph_pb2.MetaGraphDef())
         return ModelFile(path, "MetaGraphDef", meta_graph.graph_def, meta_graph)

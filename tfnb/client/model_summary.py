@@ -1,0 +1,268 @@
+"""What a model takes, gives, contains and needs: ``tfnb.summary(...)``, ``tfnb summary FILE``."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from tfnb.client.model_file import ModelFile, read_model
+from tfnb.client.session import BaseSession
+from tfnb.core import dtypes, op_registry
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.graph import Graph
+from tfnb.ops.training.checkpoint_values import load_checkpoint
+from tfnb.proto import graph_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# How a LevelDB table ends.
+_TABLE_MARK = bytes.fromhex("57fb808b247547db")
+# Of more outputs than this, those behind are not ranked.
+_MOST_RANKED = 64
+
+_INPUTS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
+_NO_OUTPUTS = ("NoOp", "Const", "Assert", "SaveV2", "SaveSlices")
+_VARIABLES = ("Variable", "VariableV2", "VarHandleOp", "TemporaryVariable")
+
+
+def describe(model: ModelFile) -> dict[str, Any]:
+    """What there is to say of a model, as a JSON object."""
+    nodes = list(model.graph_def.node)
+    functions = {f.signature.name: f for f in model.graph_def.library.function}
+    inner = [node for function in functions.values() for node in function.node_def]
+    ops = Counter(node.op for node in nodes)
+    known = set(functions)
+    unknown = sorted(
+        {n.op for n in (*nodes, *inner) if n.op not in known and op_registry.find(n.op) is None}
+    )
+    found: dict[str, Any] = {
+        "path": model.path,
+        "kind": model.kind,
+        "producer": model.graph_def.versions.producer,
+        "nodes": len(nodes),
+        "functions": len(functions),
+        "inputs": [_tensor(node) for node in nodes if node.op in _INPUTS],
+        "variables": [_tensor(node) for node in nodes if node.op in _VARIABLES],
+        "outputs": _outputs(nodes),
+        "effects": _effects((*nodes, *inner)),
+        "ops": dict(ops.most_common()),
+        "unknown_ops": unknown,
+    }
+    if model.tags:
+        found["tags"] = list(model.tags)
+    if model.signatures:
+        found["signatures"] = {
+            name: {
+                "method": signature.method_name,
+                "inputs": _infos(signature.inputs),
+                "outputs": _infos(signature.outputs),
+            }
+            for name, signature in sorted(model.signatures.items())
+        }
+    return found
+
+
+def _outputs(nodes: Sequence[Any]) -> list[str]:
+    """Nodes that nobody consumes; those that an input leads to come first, and the largest cone."""
+    consumed = {name.lstrip("^").partition(":")[0] for node in nodes for name in node.input}
+    by_name = {node.name: node for node in nodes}
+    fed = {node.name for node in nodes if node.op in _INPUTS}
+    names = [n.name for n in nodes if n.name not in consumed and n.op not in _NO_OUTPUTS]
+    ranked = []
+    for place, name in enumerate(names[:_MOST_RANKED]):
+        cone = _cone(name, by_name)
+        ranked.append((not (cone & fed), -len(cone), place, name))
+    return [*(name for *_, name in sorted(ranked)), *names[_MOST_RANKED:]]
+
+
+def _cone(name: str, by_name: dict[str, Any]) -> set[str]:
+    """All nodes that a node depends on."""
+    found, stack = {name}, [name]
+    while stack:
+        node = by_name.get(stack.pop())
+        for source in () if node is None else node.input:
+            before = source.lstrip("^").partition(":")[0]
+            if before not in found:
+                found.add(before)
+                stack.append(before)
+    return found
+
+
+def _effects(nodes: Sequence[Any]) -> dict[str, list[str]]:
+    """Kind of effect -> the nodes that have it."""
+    found: dict[str, list[str]] = {}
+    for node in nodes:
+        definition = op_registry.find(node.op)
+        for effect in () if definition is None else definition.effects:
+            names = found.setdefault(effect.kind, [])
+            if node.name not in names:
+                names.append(node.name)
+    return found
+
+
+def _tensor(node: Any) -> dict[str, Any]:
+    """Name, dtype and shape of a node's output, as its attributes give them."""
+    dtype = node.attr["dtype"].type
+    shape = None
+    if "shape" in node.attr and not node.attr["shape"].shape.unknown_rank:
+        shape = _dims(node.attr["shape"].shape)
+        # Before producer 24 a placeholder's empty shape meant any shape.
+        if not shape and node.op == "Placeholder" and "_output_shapes" in node.attr:
+            shapes = node.attr["_output_shapes"].list.shape
+            shape = None if shapes and shapes[0].unknown_rank else shape
+    return {"name": node.name, "dtype": _dtype_name(dtype), "shape": shape}
+
+
+def _dims(shape: Any) -> list[int | None]:
+    return [None if dim.size < 0 else dim.size for dim in shape.dim]
+
+
+def _dtype_name(enum: int) -> str:
+    try:
+        return dtypes.as_dtype(enum).name
+    except TypeError:
+        return "?"
+
+
+def _infos(infos: Any) -> dict[str, Any]:
+    return {
+        key: {
+            "tensor": info.name,
+            "dtype": _dtype_name(info.dtype),
+            "shape": None if info.tensor_shape.unknown_rank else _dims(info.tensor_shape),
+        }
+        for key, info in sorted(infos.items())
+    }
+
+
+def text_of(found: dict[str, Any], limit: int = 20) -> str:
+    """The same for people: at most ``limit`` lines of each part."""
+    if found["kind"] == "checkpoint":
+        rows = [f"{item['name']} {_of_type(item)}" for item in found["variables"]]
+        return "\n".join([f"{found['path']}: checkpoint", *_part("variables", rows, limit)])
+    functions = f", {found['functions']} functions" if found["functions"] else ""
+    tags = f" [{','.join(found['tags'])}]" if "tags" in found else ""
+    lines = [
+        f"{found['path']}: {found['kind']}{tags}, {found['nodes']} nodes{functions}, "
+        f"producer {found['producer']}"
+    ]
+    for name, signature in found.get("signatures", {}).items():
+        lines.append(f"signature {name} ({signature['method'] or 'no method'})")
+        for part in ("inputs", "outputs"):
+            for key, info in signature[part].items():
+                lines.append(f"  {part[:-1]:<6} {key}: {info['tensor']} {_of_type(info)}")
+    for part in ("inputs", "variables"):
+        rows = [f"{item['name']} {_of_type(item)}" for item in found[part]]
+        lines += _part(part, rows, limit)
+    lines += _part("outputs", found["outputs"], limit)
+    rows = [f"{count:>6} {op}" for op, count in found["ops"].items()]
+    lines += _part("ops", rows, limit)
+    for kind, names in found["effects"].items():
+        lines += _part(f"nodes that need tfnb.safety.allow({kind!r})", names, limit)
+    if found["unknown_ops"]:
+        lines += _part("ops that tfnb does not know", found["unknown_ops"], limit)
+    return "\n".join(lines)
+
+
+class ModelSummary:
+    """What :func:`summary` found; shown as text.
+
+    Attributes:
+      found: the same as a JSON object.
+    """
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        self.found = found
+
+    def __repr__(self) -> str:
+        text = text_of(self.found)
+        example = example_call(self.found)
+        return f"{text}\n{example}" if example else text
+
+
+def summary(target: Any = None, tags: Sequence[str] | None = None) -> ModelSummary:
+    """What a model takes, gives, contains and needs; nothing is run.
+
+    Args:
+        target: A file with a GraphDef or MetaGraphDef, binary or text, the folder of a SavedModel,
+            the prefix of a checkpoint; or a graph, a GraphDef; the default graph if not given.
+        tags: Of the graph that is wanted of a SavedModel; needed if it has several.
+
+    Raises:
+        NotFoundError: There is no such file.
+        ModelFileError: It holds no model.
+    """
+    if target is None:
+        target = get_default_graph()
+    if isinstance(target, BaseSession):
+        target = target.graph
+    if isinstance(target, Graph):
+        return ModelSummary(describe(ModelFile("graph", "GraphDef", target.as_graph_def())))
+    if isinstance(target, graph_pb2.GraphDef):
+        return ModelSummary(describe(ModelFile("graph", "GraphDef", target)))
+    path = os.fspath(target)
+    if _is_checkpoint(path):
+        return ModelSummary(_describe_checkpoint(path))
+    return ModelSummary(describe(read_model(path, tags)))
+
+
+def _is_checkpoint(path: str) -> bool:
+    """Whether this is a checkpoint's prefix, or a file of the old format, which ends in a mark."""
+    if os.path.isfile(f"{path}.index"):
+        return True
+    if not os.path.isfile(path) or os.path.getsize(path) < len(_TABLE_MARK):
+        return False
+    with open(path, "rb") as file:
+        file.seek(-len(_TABLE_MARK), os.SEEK_END)
+        return file.read() == _TABLE_MARK
+
+
+def _describe_checkpoint(path: str) -> dict[str, Any]:
+    reader = load_checkpoint(path)
+    shapes = reader.get_variable_to_shape_map()
+    types = reader.get_variable_to_dtype_map()
+    return {
+        "path": path,
+        "kind": "checkpoint",
+        "variables": [
+            {"name": name, "dtype": types[name].name, "shape": list(shapes[name])}
+            for name in sorted(shapes)
+        ],
+    }
+
+
+def example_call(found: dict[str, Any]) -> str:
+    """Lines that run the model once, ready to be pasted; "" where there is nothing to run."""
+    if found["kind"] == "checkpoint" or not found["outputs"]:
+        return ""
+    feeds = ", ".join(f"{one['name'] + ':0'!r}: {_zeros(one)}" for one in found["inputs"][:4])
+    call = f"session.run({found['outputs'][0] + ':0'!r}" + (f", {{{feeds}}})" if feeds else ")")
+    if found["kind"] == "SavedModel":
+        load = f"tf.saved_model.load(session, {list(found['tags'])!r}, {found['path']!r})"
+        return f"with tf.Session(graph=tf.Graph()) as session:\n    {load}\n    {call}"
+    if found["path"] == "graph":
+        return call
+    return f"tfnb run {shlex.quote(found['path'])} --fetch {shlex.quote(found['outputs'][0])}"
+
+
+def _zeros(tensor: dict[str, Any]) -> str:
+    """An array that may be fed, as Python source."""
+    if tensor["dtype"] == "string":
+        return "b''" if tensor["shape"] == [] else "[b'']"
+    shape = tuple(1 if size is None else size for size in tensor["shape"] or ())
+    return f"np.zeros({shape!r}, {tensor['dtype']!r})"
+
+
+def _of_type(item: dict[str, Any]) -> str:
+    return f"{item['dtype']} {TensorShape(item['shape'])}"
+
+
+def _part(title: str, rows: list[str], limit: int) -> list[str]:
+    if not rows:
+        return []
+    more = [f"  ... and {len(rows) - limit} more"] if len(rows) > limit else []
+    return [f"{title} ({len(rows)})", *(f"  {row}" for row in rows[:limit]), *more]
