@@ -20,6 +20,7 @@ from tfnb.ops.image_box_ops import (
     draw_bounding_boxes_v2,
     non_max_suppression_v4,
     non_max_suppression_v5,
+    non_max_suppression_with_overlaps,
 )
 from tfnb.ops.image_box_ops import non_max_suppression_v3 as _non_max_suppression_v3
 from tfnb.ops.image_checks import at_least_3d
@@ -34,7 +35,8 @@ EXPORTS = {
         "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue",
         "adjust_jpeg_quality", "adjust_saturation", "combined_non_max_suppression",
         "convert_image_dtype", "draw_bounding_boxes", "grayscale_to_rgb", "non_max_suppression",
-        "non_max_suppression_padded", "non_max_suppression_with_scores",
+        "non_max_suppression_overlaps", "non_max_suppression_padded",
+        "non_max_suppression_with_scores",
         "per_image_standardization", "random_brightness", "random_contrast", "random_hue",
         "random_jpeg_quality", "random_saturation", "rgb_to_grayscale", "rgb_to_yiq",
         "rgb_to_yuv", "yiq_to_rgb", "yuv_to_rgb",
@@ -316,6 +318,22 @@ def non_max_suppression(
         score_threshold = convert_to_tensor(score_threshold, name="score_threshold")
         return _non_max_suppression_v3(
             boxes, scores, max_output_size, iou_threshold, score_threshold
+        )
+
+
+def non_max_suppression_overlaps(
+    overlaps: Any,
+    scores: Any,
+    max_output_size: Any,
+    overlap_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    name: str | None = None,
+) -> Any:
+    """The same where a matrix says how much every two boxes overlap."""
+    with name_scope(name, "non_max_suppression_overlaps"):
+        overlap_threshold = convert_to_tensor(overlap_threshold, name="overlap_threshold")
+        return non_max_suppression_with_overlaps(
+            overlaps, scores, max_output_size, overlap_threshold, score_threshold
         )
 
 

@@ -276,6 +276,58 @@ def non_max_suppression_v5(
     )
 
 
+@register_op(
+    "NonMaxSuppressionWithOverlaps",
+    "overlaps: float, scores: float, max_output_size: int32, overlap_threshold: float, "
+    "score_threshold: float -> selected_indices: int32",
+    **_CPU,
+)
+def non_max_suppression_with_overlaps(
+    xp: Any,
+    overlaps: Any,
+    scores: Any,
+    max_output_size: Any,
+    overlap_threshold: Any,
+    score_threshold: Any,
+) -> Any:
+    """The same where a matrix says how much boxes overlap."""
+    if max_output_size.ndim:
+        raise errors.invalid_argument(
+            f"max_output_size must be 0-D, got shape {shape_text(max_output_size.shape)}"
+        )
+    if overlaps.ndim != 2:
+        raise errors.invalid_argument(f"overlaps must be 2-D{shape_text(overlaps.shape)}")
+    if overlaps.shape[0] != overlaps.shape[1]:
+        raise errors.invalid_argument("overlaps must be square")
+    if scores.ndim != 1:
+        raise errors.invalid_argument(f"scores must be 1-D{shape_text(scores.shape)}")
+    if scores.shape[0] != overlaps.shape[0]:
+        raise errors.invalid_argument("scores has incompatible shape")
+    limit, threshold = int(max_output_size), np.float32(overlap_threshold)
+    kept: list[int] = []
+    for index in np.argsort(-scores, kind="stable").tolist():
+        if len(kept) >= limit or not scores[index] > np.float32(score_threshold):
+            break
+        if not (overlaps[index, kept] > threshold).any():
+            kept.append(index)
+    return np.array(kept, np.int32)
+
+
+@non_max_suppression_with_overlaps.shape
+def _(c: InferenceContext) -> TensorShape:
+    overlaps, scores = c.with_rank(0, 2).dim_values, c.with_rank(1, 1).dim_values
+    for index in (2, 3, 4):
+        c.with_rank(index, 0)
+    assert overlaps is not None
+    assert scores is not None
+    merge_dims(overlaps[0], scores[0])
+    merge_dims(overlaps[0], overlaps[1])
+    return TensorShape([None])
+
+
+non_max_suppression_with_overlaps.not_differentiable()
+
+
 def _combined_shape(c: InferenceContext) -> list[TensorShape]:
     boxes, scores = c.with_rank(0, 4).dim_values, c.with_rank(1, 3).dim_values
     for scalar in range(2, 6):

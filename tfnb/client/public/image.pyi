@@ -14,6 +14,7 @@ from tfnb.ops.image_adjustments import convert_image_dtype as convert_image_dtyp
 from tfnb.ops.image_adjustments import draw_bounding_boxes as draw_bounding_boxes
 from tfnb.ops.image_adjustments import grayscale_to_rgb as grayscale_to_rgb
 from tfnb.ops.image_adjustments import non_max_suppression as non_max_suppression
+from tfnb.ops.image_adjustments import non_max_suppression_overlaps as non_max_suppression_overlaps
 from tfnb.ops.image_adjustments import non_max_suppression_padded as non_max_suppression_padded
 from tfnb.ops.image_adjustments import per_image_standardization as per_image_standardization
 from tfnb.ops.image_adjustments import random_brightness as random_brightness
@@ -99,6 +100,7 @@ __all__ = [
     "hsv_to_rgb",
     "image_gradients",
     "non_max_suppression",
+    "non_max_suppression_overlaps",
     "non_max_suppression_padded",
     "non_max_suppression_with_scores",
     "pad_to_bounding_box",

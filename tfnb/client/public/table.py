@@ -463,10 +463,10 @@ TABLE: dict[str, dict[str, str]] = {
         "image": (
             "adjust_brightness adjust_contrast adjust_gamma adjust_hue adjust_jpeg_quality "
             "adjust_saturation combined_non_max_suppression convert_image_dtype "
-            "draw_bounding_boxes grayscale_to_rgb non_max_suppression non_max_suppression_padded "
-            "non_max_suppression_with_scores per_image_standardization random_brightness "
-            "random_contrast random_hue random_jpeg_quality random_saturation rgb_to_grayscale "
-            "rgb_to_yiq rgb_to_yuv yiq_to_rgb yuv_to_rgb"
+            "draw_bounding_boxes grayscale_to_rgb non_max_suppression non_max_suppression_overlaps "
+            "non_max_suppression_padded non_max_suppression_with_scores per_image_standardization "
+            "random_brightness random_contrast random_hue random_jpeg_quality random_saturation "
+            "rgb_to_grayscale rgb_to_yiq rgb_to_yuv yiq_to_rgb yuv_to_rgb"
         ),
     },
     "tfnb.ops.image_codec_ops": {
@@ -1313,7 +1313,8 @@ OPS: dict[str, str] = {
     ),
     "tfnb.ops.image_box_ops": (
         "CombinedNonMaxSuppression DrawBoundingBoxes DrawBoundingBoxesV2 NonMaxSuppression "
-        "NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5"
+        "NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 "
+        "NonMaxSuppressionWithOverlaps"
     ),
     "tfnb.ops.image_codec_ops": (
         "DecodeAndCropJpeg DecodeBmp DecodeGif DecodeImage DecodeJpeg DecodePng EncodeJpeg "
@@ -1329,6 +1330,7 @@ OPS: dict[str, str] = {
         "ResizeArea ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad "
         "ResizeNearestNeighbor ResizeNearestNeighborGrad"
     ),
+    "tfnb.ops.image_transform_ops": "ImageProjectiveTransformV2 ImageProjectiveTransformV3",
     "tfnb.ops.io_ops": (
         "MatchingFiles MergeV2Checkpoints ReadFile RestoreV2 SaveV2 ShardedFilename "
         "ShardedFilespec WriteFile"
