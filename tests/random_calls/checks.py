@@ -23,6 +23,9 @@ from tfnb.ops.gradients import gradients
 _UNSIGNED_ZEROS = {
     "Relu",
     "Cumsum",
+    "Einsum",
+    "LRNGrad",
+    "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3",
     "CumulativeLogsumexp",
     "RsqrtGrad",
     "BiasAddGrad",

@@ -48,7 +48,7 @@ PLAIN_BODY = BodyOptions()
 
 
 @lru_cache(maxsize=256)
-def body_options(op: str, config_proto: bytes = b"") -> BodyOptions:
+def body_options(op: str, config_proto: bytes | str = b"") -> BodyOptions:
     """What may be done to bodies that a node calls.
 
     Args:
@@ -67,6 +67,8 @@ def body_options(op: str, config_proto: bytes = b"") -> BodyOptions:
     """
     if op not in MULTI_DEVICE_CALLS:
         return PLAIN_BODY
+    if isinstance(config_proto, str):
+        config_proto = config_proto.encode()
     try:
         config = config_pb2.ConfigProto.FromString(config_proto)
     except DecodeError:

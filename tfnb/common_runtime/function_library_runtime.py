@@ -283,7 +283,7 @@ class FunctionLibraryRuntime:
         return replace(kernel, kind="async", compute=compute_async, calls_functions=True)
 
     def _known(
-        self, function: NameAttrList, device: Device, op: str, config_proto: bytes
+        self, function: NameAttrList, device: Device, op: str, config_proto: bytes | str
     ) -> InstantiatedFunction | None:
         """The function, or None where it cannot be made, or is being made: it calls itself."""
         try:

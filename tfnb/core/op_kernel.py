@@ -134,7 +134,7 @@ class FunctionCall:
     attrs: Mapping[str, Any]
     args: Sequence[Any]
     make_graph_def: Callable[[], Any] | None = None
-    config_proto: bytes = b""
+    config_proto: bytes | str = b""
 
 
 @dataclass(slots=True)

@@ -166,6 +166,16 @@ def encode_tensor(
     return proto
 
 
+def encode_tensor_content(array: NDArray[Any], dtype: DType) -> tensor_pb2.TensorProto:
+    """Return the message for an array as plain bytes, however small; strings are listed."""
+    if dtype == dtypes.string:
+        return encode_tensor(array, dtype)
+    proto = tensor_pb2.TensorProto(dtype=dtype.as_datatype_enum)  # type: ignore[arg-type]
+    proto.tensor_shape.CopyFrom(shape_to_proto(TensorShape(array.shape)))
+    proto.tensor_content = array.tobytes()
+    return proto
+
+
 def add_listed(proto: tensor_pb2.TensorProto, array: NDArray[Any], dtype: DType) -> None:
     """Add every element to the typed list of a message.
 

@@ -17,6 +17,7 @@ from tfnb.core.python_values import convert_to_ndarray
 from tfnb.core.tensor_proto import (
     decode_tensor,
     encode_tensor,
+    encode_tensor_content,
     num_listed,
     shape_from_proto,
     shape_of_tensor_proto,
@@ -34,6 +35,7 @@ __all__ = [
     "convert_to_ndarray",
     "decode_tensor",
     "encode_tensor",
+    "encode_tensor_content",
     "make_ndarray",
     "make_tensor_proto",
     "shape_from_proto",

@@ -122,8 +122,8 @@ def fingerprint_op(xp: Any, data: Any, method: Any) -> Any:
     for row, value in enumerate(data):
         if data.dtype != object:
             found = fingerprint64(np.ascontiguousarray(value).tobytes())
-        elif data.ndim == 1:
-            found = fingerprint64(value)
+        elif np.size(value) == 1:
+            found = fingerprint64(value if data.ndim == 1 else value.reshape(-1)[0])
         else:
             # The fingerprint of the strings' fingerprints, so that their borders count.
             inner = [fingerprint64(text).to_bytes(8, "little") for text in value.reshape(-1)]

@@ -63,6 +63,7 @@ def _scaled_i(xp: Any, order: int, x: Any) -> Any:
         found = xp.where(modulus <= _FAR, total, outer)
     else:
         found = xp.where(modulus <= _FAR, total * x, xp.copysign(outer, x))
+        found = xp.where(x == 0, 0.0, found)  # without its sign, as in TensorFlow
     return xp.where(xp.isnan(x), x, found)
 
 

@@ -151,6 +151,8 @@ def _ctc_loss(
     for row, (labels, length) in enumerate(zip(rows, lengths.tolist(), strict=True)):
         if not 0 <= length <= frames:
             raise errors.invalid_argument(f"sequence_length({row}) <= {frames}")
+        # As many steps as labels are needed, those included that are the same as the one before.
+        needed = len(labels)
         if collapse:
             labels = [a for i, a in enumerate(labels) if i == 0 or a != labels[i - 1]]
         if any(not 0 <= label < classes or label == blank for label in labels):
@@ -160,11 +162,11 @@ def _ctc_loss(
             )
         if length == 0:
             continue
-        if len(labels) > length:
+        if needed > length:
             if ignore_longer:
                 continue
             raise errors.invalid_argument(
-                f"Not enough time for target transition sequence (required: {len(labels)}, "
+                f"Not enough time for target transition sequence (required: {needed}, "
                 f"available: {length}){row}You can turn this error into a warning by using the "
                 "flag ignore_longer_outputs_than_inputs"
             )
@@ -301,7 +303,7 @@ def ctc_greedy_decoder_op(
     scores = np.zeros((len(lengths), 1), inputs.dtype)
     for row, length in enumerate(lengths):
         best = inputs[:length, row].argmax(axis=-1).tolist()
-        scores[row, 0] = -inputs[:length, row].max(axis=-1).sum(dtype=inputs.dtype)
+        scores[row, 0] -= inputs[:length, row].max(axis=-1).sum(dtype=inputs.dtype)
         rows.append(
             [
                 label

@@ -100,7 +100,7 @@ def fake_quant_with_min_max_args_gradient(
     require_same_shape("FakeQuantWithMinMaxArgsGradient", gradients, inputs)
     _check_limits(min, max)
     held = _Range(xp, min, max, num_bits, narrow_range).holds(inputs)
-    return xp.where(held, gradients, np.float32(0))
+    return gradients * held.astype(np.float32)
 
 
 fake_quant_with_min_max_args_gradient.not_differentiable()
@@ -179,9 +179,9 @@ def fake_quant_with_min_max_vars_gradient(
         return gradients, np.float32(0), np.float32(0)
     moved = _Range(xp, low, high, num_bits, narrow_range)
     return (
-        np.where(moved.holds(inputs), gradients, np.float32(0)),
-        np.float32(np.where(inputs < moved.low, gradients, 0).sum()),
-        np.float32(np.where(inputs > moved.high, gradients, 0).sum()),
+        gradients * moved.holds(inputs).astype(np.float32),
+        np.float32((gradients * (inputs < moved.low).astype(np.float32)).sum()),
+        np.float32((gradients * (inputs > moved.high).astype(np.float32)).sum()),
     )
 
 
@@ -263,10 +263,10 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     moved = _Range(xp, low, high, num_bits, narrow_range)
     is_empty = (low == 0) & (high == 0)
     axes = tuple(range(inputs.ndim - 1))
-    to_low = np.where((inputs < moved.low) & ~is_empty, gradients, np.float32(0))
-    to_high = np.where((inputs > moved.high) & ~is_empty, gradients, np.float32(0))
+    to_low = gradients * ((inputs < moved.low) & ~is_empty).astype(np.float32)
+    to_high = gradients * ((inputs > moved.high) & ~is_empty).astype(np.float32)
     return (
-        np.where(moved.holds(inputs) | is_empty, gradients, np.float32(0)),
+        gradients * (moved.holds(inputs) | is_empty).astype(np.float32),
         to_low.sum(axis=axes, dtype=np.float32),
         to_high.sum(axis=axes, dtype=np.float32),
     )

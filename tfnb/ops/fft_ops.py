@@ -144,8 +144,8 @@ def _checked_lengths(x: Any, fft_length: Any, rank: int, *, forward: bool) -> li
         is_half = not forward and position == rank - 1
         needed = length // 2 + 1 if is_half and length else length
         found = x.shape[x.ndim - rank + position]
-        # An empty transform is refused nowhere.
-        if x.size and found < needed:
+        # An axis without elements is refused nowhere.
+        if found and found < needed:
             raise errors.invalid_argument(
                 f"Input dimension {x.ndim - rank + position} must have length of at least "
                 f"{needed} but got: {found}"

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import errors
+from tfnb.core import dtypes, errors
+from tfnb.core.node_text import type_word
 from tfnb.core.op_kernel import FunctionCall
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
@@ -78,7 +79,7 @@ if TYPE_CHECKING:
     Calls = Generator[FunctionCall, list[Any], tuple[Any, ...]]
 
 
-def _call(function: NameAttrList, args: Sequence[Any], config_proto: bytes = b"") -> Calls:
+def _call(function: NameAttrList, args: Sequence[Any], config_proto: bytes | str = b"") -> Calls:
     results = yield FunctionCall(function.name, function.attrs, args, config_proto=config_proto)
     return tuple(results)
 
@@ -89,7 +90,14 @@ def _as_bool(value: Any) -> bool:
         return bool(np.size(value))
     if value.dtype == object:
         return len(value.item()) > 0
+    if value.dtype.char not in _TRUTHS:
+        word = type_word(dtypes.as_dtype(value.dtype))
+        raise errors.invalid_argument(f"{word} cannot be converted to a boolean")
     return bool(value)
+
+
+# NumPy's letters of what a scalar condition may be: others only count their elements.
+_TRUTHS = "?bBhilqfd"
 
 
 def _check_not_cancelled(ctx: OpKernelContext) -> None:
@@ -110,7 +118,7 @@ def _check_not_cancelled(ctx: OpKernelContext) -> None:
     shape=_call_shape,
 )
 def partitioned_call(
-    ctx: OpKernelContext, args: list[Any], *, f: NameAttrList, config_proto: bytes
+    ctx: OpKernelContext, args: list[Any], *, f: NameAttrList, config_proto: bytes | str
 ) -> Any:
     """The results of f(args); its body may spread over devices."""
     return (yield from _call(f, args, config_proto))
@@ -129,7 +137,7 @@ def partitioned_call(
     shape=_call_shape,
 )
 def stateful_partitioned_call(
-    ctx: OpKernelContext, args: list[Any], *, f: NameAttrList, config_proto: bytes
+    ctx: OpKernelContext, args: list[Any], *, f: NameAttrList, config_proto: bytes | str
 ) -> Any:
     """The results of f(args), where f has effects."""
     return (yield from _call(f, args, config_proto))

@@ -88,8 +88,19 @@ def _select(
 
     A box that overlaps a kept one too much is dropped; with a sigma, others lose some score.
     """
+    return _select_by(_Boxes(boxes), scores, limit, iou_threshold, score_threshold, sigma)
+
+
+def _select_by(
+    geometry: _Boxes | _Overlaps,
+    scores: Any,
+    limit: int,
+    iou_threshold: float,
+    score_threshold: float,
+    sigma: float = 0.0,
+) -> tuple[list[int], list[float]]:
+    """The same where overlaps may be given."""
     scale = np.float32(-0.5 / sigma) if sigma > 0 else np.float32(0)
-    geometry = _Boxes(boxes)
     plain = scores.astype(np.float32).tolist()
     # (falling score, index, how many kept boxes it was compared with)
     queue = [(-s, i, 0) for i, s in enumerate(plain) if s > score_threshold]
@@ -204,6 +215,67 @@ def non_max_suppression_v3(
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     kept, _ = _select(boxes, scores, limit, float(iou_threshold), float(score_threshold))
     return np.array(kept, np.int32)
+
+
+def _check_overlaps(c: InferenceContext) -> TensorShape:
+    overlaps, scores = c.with_rank(0, 2).dim_values, c.with_rank(1, 1).dim_values
+    for scalar in range(2, len(c.inputs)):
+        c.with_rank(scalar, 0)
+    if overlaps is not None and scores is not None:
+        merge_dims(overlaps[0], scores[0])
+    if overlaps is not None:
+        merge_dims(*overlaps)
+    return TensorShape([None])
+
+
+class _Overlaps:
+    """Overlaps that were given, in the place of boxes."""
+
+    def __init__(self, overlaps: Any) -> None:
+        self.overlaps = overlaps
+
+    def overlap(self, one: int, others: Any) -> Any:
+        """How much one overlaps each of the others."""
+        return self.overlaps[one, others]
+
+
+@register_op(
+    "NonMaxSuppressionWithOverlaps",
+    "overlaps: float, scores: float, max_output_size: int32, overlap_threshold: float, "
+    "score_threshold: float -> selected_indices: int32",
+    shape=_check_overlaps,
+    **_CPU,
+)
+def non_max_suppression_with_overlaps(
+    xp: Any,
+    overlaps: Any,
+    scores: Any,
+    max_output_size: Any,
+    overlap_threshold: Any,
+    score_threshold: Any,
+) -> Any:
+    """The same by overlaps that are given, whatever they mean."""
+    if max_output_size.ndim:
+        raise errors.invalid_argument(
+            f"max_output_size must be 0-D, got shape {shape_text(max_output_size.shape)}"
+        )
+    if overlaps.ndim != 2:
+        raise errors.invalid_argument(f"overlaps must be 2-D{shape_text(overlaps.shape)}")
+    if overlaps.shape[0] != overlaps.shape[1]:
+        raise errors.invalid_argument("overlaps must be square")
+    if scores.ndim != 1 or len(scores) != len(overlaps):
+        raise errors.invalid_argument("scores has incompatible shape")
+    kept, _ = _select_by(
+        _Overlaps(overlaps),
+        scores,
+        int(max_output_size),
+        float(overlap_threshold),
+        float(score_threshold),
+    )
+    return np.array(kept, np.int32)
+
+
+non_max_suppression_with_overlaps.not_differentiable()
 
 
 def _padded(values: Any, size: int, dtype: Any) -> Any:
@@ -445,6 +517,11 @@ def _drawn_shape(c: InferenceContext) -> TensorShape:
     return c.inputs[0]
 
 
+def _default_colors(images: Any) -> Any:
+    """Ten colours; a grey image has one, which is white."""
+    return [[1.0]] if images.shape[-1:] == (1,) else _COLORS
+
+
 def _draw(images: Any, boxes: Any, colors: Any) -> Any:
     if images.ndim != 4:
         raise errors.invalid_argument("The rank of the images should be 4")
@@ -465,8 +542,6 @@ def _draw(images: Any, boxes: Any, colors: Any) -> Any:
         del image
         for number, (y1, x1, y2, x2) in enumerate(group):
             color = np.array(colors[number % len(colors)], np.float32)[:depth]
-            if depth == 1:
-                color = np.ones(1, np.float32)
             first_row, last_row = int(y1 * (height - 1)), int(y2 * (height - 1))
             first_column, last_column = int(x1 * (width - 1)), int(x2 * (width - 1))
             if first_row > last_row or first_column > last_column:
@@ -495,7 +570,7 @@ def _draw(images: Any, boxes: Any, colors: Any) -> Any:
 )
 def draw_bounding_boxes_op(xp: Any, images: Any, boxes: Any) -> Any:
     """The images with the edges of boxes in ten colours."""
-    return _draw(images, boxes, _COLORS)
+    return _draw(images, boxes, _default_colors(images))
 
 
 draw_bounding_boxes_op.not_differentiable()
@@ -517,4 +592,4 @@ def draw_bounding_boxes_v2(xp: Any, images: Any, boxes: Any, colors: Any) -> Any
             f"colors must have equal or more channels than the image provided: {colors.shape[1]} "
             f"vs. {images.shape[3]}"
         )
-    return _draw(images, boxes, colors.tolist() or _COLORS)
+    return _draw(images, boxes, colors.tolist() or _default_colors(images))

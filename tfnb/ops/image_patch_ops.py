@@ -22,7 +22,7 @@ from tfnb.ops.cwise_unary_ops import neg
 from tfnb.ops.reduction_ops import reduce_prod
 from tfnb.ops.segment_ops import unsorted_segment_sum
 from tfnb.ops.sequence_ops import range_
-from tfnb.ops.windows import Window, output_dim, pad_spatial, window
+from tfnb.ops.windows import Window, pad_spatial, window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +37,18 @@ _PADDING = "padding: {'SAME', 'VALID'}"
 # ------------------------------------------------------------------------------------------ patches
 
 
+def _positions(
+    size: int | None, filter_size: int | None, stride: int, rate: int, padding: str
+) -> int | None:
+    """What a shape function knows of the number of positions; none may fit."""
+    if size is None or filter_size is None:
+        return None
+    try:
+        return window(size, filter_size, stride, rate, padding).output
+    except errors.InvalidArgumentError as error:
+        raise ValueError(error.message) from None
+
+
 def _patches_shape(c: InferenceContext) -> TensorShape:
     ksizes, strides = c.attr("ksizes"), c.attr("strides")
     rank = 4 if "rates" in c.attrs else 5
@@ -45,15 +57,18 @@ def _patches_shape(c: InferenceContext) -> TensorShape:
     for name, values in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
         if len(values) != rank:
             raise ValueError(f"{name} attribute must contain {rank} values, but got: {len(values)}")
+    # TensorFlow says so of volumes, too, where a side is not known.
+    sizes: list[int | None] = [None] * 2
     if dims is None:
-        return TensorShape([None] * rank)
-    sizes: list[int | None] = [None] * (rank - 2)
+        return TensorShape([None, *sizes, None])
     # Windows of no size, and unknown sizes, are the kernel's business, as in TensorFlow.
-    if None not in dims[1:-1] and min(*ksizes, *rates) > 0:
-        sizes = [
-            output_dim(dims[a], ksizes[a], strides[a], rates[a], c.attr("padding"))
-            for a in range(1, rank - 1)
-        ]
+    if None not in dims[1:-1]:
+        sizes = [None] * (rank - 2)
+        if min(*ksizes, *rates) > 0:
+            sizes = [
+                _positions(dims[a], ksizes[a], strides[a], rates[a], c.attr("padding"))
+                for a in range(1, rank - 1)
+            ]
     depth = dims[-1]
     for size in ksizes[1:-1]:
         depth = None if depth is None else depth * size
@@ -212,7 +227,7 @@ def _dilation_shape(c: InferenceContext) -> TensorShape:
     if x is None or kernel is None:
         return TensorShape([None] * 4)
     sides = [
-        output_dim(x[a], kernel[a - 1], strides[a], rates[a], c.attr("padding")) for a in (1, 2)
+        _positions(x[a], kernel[a - 1], strides[a], rates[a], c.attr("padding")) for a in (1, 2)
     ]
     depth = x[3]
     if depth is not None and kernel[2] is not None and depth != kernel[2]:

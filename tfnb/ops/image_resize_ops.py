@@ -45,14 +45,13 @@ def _sized_shape(c: InferenceContext) -> TensorShape:
     if length and length[0] is not None and length[0] != 2:
         raise ValueError(f"Dimension must be 2 but is {length[0]}")
     size = c.constant_value(1)
-    height, width = (None, None) if size is None else (int(size[0]), int(size[1]))
-    for side in (height, width):
-        if side is not None and side < 0:
-            raise ValueError(
-                f"Dimension size, given by scalar input 1, must be non-negative: {side}"
-            )
+    sides: list[int | None] = [None, None]
+    for position, side in enumerate([] if size is None else size.tolist()):
+        if side < -1:
+            raise ValueError(f"Dimension {side} must be >= 0")
+        sides[position] = None if side == -1 else side
     batch, channels = (None, None) if dims is None else (dims[0], dims[3])
-    return TensorShape([batch, height, width, channels])
+    return TensorShape([batch, *sides, channels])
 
 
 def _like_original(c: InferenceContext) -> TensorShape:
@@ -377,6 +376,9 @@ def _(op: Any, grad: Any) -> Any:
 def _area_matrix(source: int, target: int, align: bool) -> NDArray[np.float32]:
     scale = _scale(source, target, align)
     matrix = np.zeros((target, source), np.float32)
+    if scale == 0:  # one pixel, stretched between its corners
+        matrix[:, 0] = 1
+        target, scale = 0, np.float32(1)
     for row in range(target):
         start = np.float32(row) * scale
         end = np.float32(row + 1) * scale

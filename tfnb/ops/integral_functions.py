@@ -39,7 +39,7 @@ def dawsn(xp: Any, x: Any) -> Any:
         outer = 1.0 + (2 * k - 1) * half * outer
     outer = 0.5 * inverse * outer
     found = xp.where(modulus <= 0.5, small, xp.where(modulus <= 20.0, inner, outer))
-    found = xp.where(x < 0, -found, found)
+    found = xp.where((x < 0) & (found > 0), -found, found)
     return xp.where(xp.isnan(x), x, found)
 
 

@@ -340,6 +340,11 @@ def banded_triangular_solve(xp: Any, matrix: Any, rhs: Any, *, lower: bool, adjo
     The rows of `matrix` are the diagonals: the main one first for lower triangles, last for upper.
     """
     _require_triangular(matrix, rhs, matrix.shape[-1] if matrix.ndim else 0)
+    for position, value in enumerate((matrix, rhs)):
+        if not value.size:
+            raise errors.invalid_argument(
+                f"In[{position}] must not be an empty tensor: {shape_text(value.shape)}"
+            )
     bands, size = matrix.shape[-2:]
     main = matrix[..., 0 if lower else bands - 1, :]
     if (main == 0).any():

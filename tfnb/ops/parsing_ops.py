@@ -389,16 +389,7 @@ def decode_csv(
 )
 def serialize_tensor(xp: Any, tensor: Any, *, T: DType) -> Any:
     """A tensor as a serialized TensorProto."""
-    array = np.asarray(tensor)
-    if T is dtypes.string:
-        proto = tensor_util.encode_tensor(array, T)
-    else:
-        # Always as plain bytes, however small.
-        proto = tensor_pb2.TensorProto(
-            dtype=T.as_datatype_enum,  # type: ignore[arg-type]
-            tensor_shape=tensor_util.shape_to_proto(TensorShape(array.shape)),
-            tensor_content=array.tobytes(),
-        )
+    proto = tensor_util.encode_tensor_content(np.asarray(tensor), T)
     return strings([proto.SerializeToString()], ())
 
 

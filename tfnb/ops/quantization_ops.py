@@ -188,6 +188,10 @@ def quantize_v2_op(
         )
     done, join = _by_slice(x, min_range, max_range, axis, one)
     lows, highs = ([found[i] for found in done] for i in (1, 2))
+    if not done:
+        return np.zeros(x.shape, T.as_numpy_dtype), min_range, max_range
+    if len(done) == 1:  # one slice has scalars, as the whole has
+        return join([done[0][0]]), np.asarray(lows[0]), np.asarray(highs[0])
     return join([found[0] for found in done]), np.array(lows), np.array(highs)
 
 
@@ -252,6 +256,8 @@ def dequantize_op(
             dtype.as_numpy_dtype
         )
     done, join = _by_slice(x, min_range, max_range, axis, one)
+    if not done:
+        return np.zeros(x.shape, dtype.as_numpy_dtype)
     return join(done).astype(dtype.as_numpy_dtype)
 
 

@@ -209,6 +209,11 @@ def quantize_and_dequantize_v3(
     axis: int,
 ) -> Any:
     """The same with the number of bits as an input."""
+    if axis >= x.ndim or not x.ndim:
+        raise errors.invalid_argument(
+            f"Axis requested is larger than input dimensions. Axis: {axis} Input Dimensions: "
+            f"{x.ndim}"
+        )
     if num_bits.size != 1:
         raise errors.invalid_argument(
             f"Invalid shape: The `num_bits` tensor should be a scalar. Got dimensions: "
@@ -296,7 +301,7 @@ def quantize_and_dequantize_v4_grad(
         low, high = low.reshape(place), high.reshape(place)
     outside = (x < low) | (x > high)
     return (
-        xp.where(outside, x.dtype.type(0), gradients),
+        gradients * (~outside).astype(gradients.dtype),
         xp.zeros_like(input_min),
         xp.zeros_like(input_max),
     )

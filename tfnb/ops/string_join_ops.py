@@ -230,8 +230,14 @@ def unsorted_segment_join(
         for cell, value in zip(cells[one], row, strict=True):
             cell.append(value)
     between = as_bytes(separator)
-    joined = [between.join(cell) for segment in cells for cell in segment]
+    joined = [_join_from_text_on(between, cell) for segment in cells for cell in segment]
     return strings(joined, (count, *rest))
+
+
+def _join_from_text_on(between: bytes, parts: list[bytes]) -> bytes:
+    """The parts joined; before the first that is not empty there is no separator."""
+    first = next((i for i, part in enumerate(parts) if part), len(parts))
+    return between.join(parts[first:])
 
 
 unsorted_segment_join.not_differentiable()
@@ -277,6 +283,8 @@ def string_ngrams(
     _check_splits(splits, len(data))
     if not splits:
         return strings([b""] * len(data), data.shape), data_splits
+    if not len(data):
+        return strings([], (0,)), np.zeros_like(data_splits)
     between, left, right = (as_bytes(text) for text in (separator, left_pad, right_pad))
 
     def ngrams(row: list[bytes], width: int) -> list[bytes]:

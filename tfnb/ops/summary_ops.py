@@ -29,6 +29,7 @@ from tfnb.proto import summary_pb2
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tfnb.core.dtypes import DType
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.tensor_shape import TensorShape
 
@@ -319,7 +320,9 @@ audio_summary.not_differentiable()
     shape=_scalar_summary_shape,
     devices=("CPU",),
 )
-def tensor_summary_v2(xp: Any, tag: Any, tensor: Any, serialized_summary_metadata: Any) -> Any:
+def tensor_summary_v2(
+    xp: Any, tag: Any, tensor: Any, serialized_summary_metadata: Any, *, T: DType
+) -> Any:
     """A tensor as it is, with what the viewer needs to know about it."""
     if tag.ndim:
         raise errors.invalid_argument("tag must be scalar")
@@ -327,7 +330,7 @@ def tensor_summary_v2(xp: Any, tag: Any, tensor: Any, serialized_summary_metadat
         raise errors.invalid_argument("serialized_summary_metadata must be scalar")
     summary = summary_pb2.Summary()
     value = summary.value.add(tag=_only_tag(tag))
-    value.tensor.CopyFrom(tensor_util.encode_tensor(np.asarray(tensor)))
+    value.tensor.CopyFrom(tensor_util.encode_tensor_content(np.asarray(tensor), T))
     value.metadata.ParseFromString(serialized_summary_metadata.item())
     return _serialized(summary)
 
@@ -345,11 +348,11 @@ tensor_summary_v2.not_differentiable()
     shape=_scalar_summary_shape,
     devices=("CPU",),
 )
-def tensor_summary_v1(ctx: OpKernelContext, tensor: Any) -> Any:
+def tensor_summary_v1(ctx: OpKernelContext, tensor: Any, *, T: DType) -> Any:
     """A tensor as it is, under the name of its node."""
     summary = summary_pb2.Summary()
     value = summary.value.add(node_name=ctx.node_name)
-    value.tensor.CopyFrom(tensor_util.encode_tensor(np.asarray(tensor)))
+    value.tensor.CopyFrom(tensor_util.encode_tensor_content(np.asarray(tensor), T))
     return _serialized(summary)
 
 

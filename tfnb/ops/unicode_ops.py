@@ -88,14 +88,13 @@ def _decoded(data: bytes, codec: codecs.CodecInfo, errors: Errors) -> list[tuple
     """
     found = []
     for code_point, start in _characters(data, codec):
-        is_bad = code_point is None or (errors.replaces_controls and code_point <= _LAST_CONTROL)
-        if not is_bad:
-            assert code_point is not None
-            found.append((code_point, start))
-        elif errors.policy == "strict":
+        if code_point is None and errors.policy == "strict":
             raise status.invalid_argument(_BAD_INPUT)
-        elif errors.policy == "replace":
-            found.append((errors.replacement, start))
+        if code_point is None or (errors.replaces_controls and code_point <= _LAST_CONTROL):
+            if errors.policy != "ignore":
+                found.append((errors.replacement, start))
+        else:
+            found.append((code_point, start))
     return found
 
 
