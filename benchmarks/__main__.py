@@ -42,6 +42,7 @@ class Side:
     def __init__(self, python: str, server: Path, module: str, options: list[str]) -> None:
         self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed in close()
         environment = dict(os.environ)
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has bytecode
         if module == "tfnb":  # this tree, whatever is installed
             environment["PYTHONPATH"] = str(ROOT)
         self._process = subprocess.Popen(

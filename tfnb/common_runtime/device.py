@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,7 @@ class Device:
         self.index = index
         self.xp = xp
         self.memory_limit = memory_limit
-        self.incarnation = secrets.randbits(63) | 1
+        self.incarnation = int.from_bytes(os.urandom(8), "little") >> 1 | 1
         self.resource_manager = ResourceMgr(name)
 
     @property

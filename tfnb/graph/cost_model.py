@@ -8,7 +8,6 @@ microseconds, sizes in bytes; a figure nobody recorded is -1.  Estimates follow 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from statistics import median
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -96,8 +95,11 @@ class CostModel:
 
     def suppress_infrequent(self) -> None:
         """From now on, estimates leave out nodes that ran less than half as often as the median."""
-        counts = [cost.count for cost in self._nodes.values() if cost.count > 0]
-        self._min_count = int(median(counts)) // 2 if counts else 1
+        counts = sorted(cost.count for cost in self._nodes.values() if cost.count > 0)
+        middle = len(counts) // 2
+        # Of two in the middle, their mean.
+        median = (counts[middle] + counts[~middle]) // 2 if counts else 2
+        self._min_count = median // 2
 
     # -- what was recorded
 
