@@ -82,9 +82,9 @@ def measure(row: str, num_bytes: int, num_ops: int, module: str) -> None:
     for _ in range(3):  # so that all code is there before the base is read
         session.run(small, {value: 1.0})
     peaks = []
+    base = status_bytes("VmRSS")
     for num_steps in (1, 2):
         Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-        base = status_bytes("VmRSS")
         for _ in range(num_steps):
             session.run(y, {value: 1.0})
         peaks.append(status_bytes("VmHWM") - base)

@@ -59,6 +59,10 @@ class ConstantFolding:
         return fold_constants(options.graph, options.device, limit)
 
 
+# In place of values that nobody needs any more.
+_USED: tuple[Any, ...] = ()
+
+
 def fold_constants(graph: Graph, device: Device, max_bytes: int) -> list[str]:
     """Computes constant parts of a graph; only values that something else needs become nodes."""
     if device.device_type != "CPU":
@@ -68,6 +72,7 @@ def fold_constants(graph: Graph, device: Device, max_bytes: int) -> list[str]:
     # From the constants on, which leaves most nodes of most graphs alone: a node is looked at when
     # the last of its inputs is found to be constant.
     missing: dict[int, int] = {}
+    num_readers: dict[int, int] = {}
     waiting = [node for node in graph.op_nodes() if node.kind.is_constant and _is_free(node)]
     while waiting:
         for edge in waiting.pop().out_edges:
@@ -82,6 +87,7 @@ def fold_constants(graph: Graph, device: Device, max_bytes: int) -> list[str]:
                 values[node.id] = found
                 folded.append(node)
                 waiting.append(node)
+                _forget_used(node, values, num_readers)
     if not folded:
         return []
     actions = []
@@ -89,6 +95,22 @@ def fold_constants(graph: Graph, device: Device, max_bytes: int) -> list[str]:
         actions += _replace(graph, node, values, max_bytes)
     _remove_unused(graph, values)
     return actions
+
+
+def _forget_used(
+    node: Node, values: dict[int, tuple[Any, ...]], num_readers: dict[int, int]
+) -> None:
+    """Drops the values that a new constant was the last to need."""
+    for edge in node.in_edges:
+        src = edge.src
+        if edge.is_control or src.id not in values:
+            continue
+        left = num_readers.get(src.id)
+        if left is None:
+            left = sum(not reader.is_control for reader in src.out_edges)
+        num_readers[src.id] = left - 1
+        if left == 1:
+            values[src.id] = _USED
 
 
 def _is_free(node: Node) -> bool:

@@ -505,6 +505,7 @@ def run_schedule(
     node_started, node_done = hooks.node_started, hooks.node_done
     record_outputs = run_state.record_outputs or (None if immutable.is_checked else check_outputs)
     outputs: Any
+    value: Any
     for item in immutable.schedule or ():
         if run_state.stop is not None:
             raise run_state.stop
@@ -526,6 +527,7 @@ def run_schedule(
                     record_outputs(partition, item, (value,))
                 if node_done is not None:
                     node_done(step_id, partition, item.id, 0, 0, perf_counter_ns(), False)
+                outputs = value = None  # what the next nodes do not need is not kept for them
                 continue
             if action == PASS:
                 outputs = args

@@ -417,7 +417,9 @@ def topological_order(
     num_readers = Counter(itertools.chain.from_iterable(readers.values()))
     put_off: dict[NodeItem, None] = {}
     order: list[NodeItem] = []
-    stack = list(reversed(roots))
+    # Constants cost nothing before they are used, and whoever waits for one need not wait.
+    stack = [*reversed(roots)]
+    stack.sort(key=lambda item: item.op == "Const")
     while stack or put_off:
         if stack:
             item = stack.pop()

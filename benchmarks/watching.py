@@ -1,0 +1,258 @@
+"""What it costs that somebody could watch: steps of a session nobody watches, beside watched ones.
+
+    python benchmarks/watching.py [rounds] [part of a row's name]
+
+The bare session has never had an observer.  Each row is another way not to be watched any more, or
+not yet; its steps may take 1.02 times those of the bare session.  ``bare again`` is a second bare
+session: what it differs by is noise.  Rows below the line do watch, and say what that costs.
+
+All sessions of a workload take turns, block by block, forwards and backwards; the ratio is that of
+the medians of the middle half of the blocks.  Who adds a view to the notebook adds a row: a
+function with ``@row`` that is given an open session and a run of it, does what the view does, and
+returns when nobody watches (or keeps watching, with ``watches=True``).
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tfnb as tf
+from tfnb.core.step_events import StepObserver, unwatch_sessions, watch_sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Row = Callable[[tf.Session, Callable[[], Any]], None]
+
+AIM = 1.02
+BLOCK_S = 0.004
+
+ROWS: dict[str, tuple[Row, bool]] = {}
+
+
+def row(watches: bool = False) -> Callable[[Row], Row]:
+    """Registers a row by its function's name."""
+
+    def register(function: Row) -> Row:
+        ROWS[function.__name__.replace("_", " ")] = (function, watches)
+        return function
+
+    return register
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+@row()
+def bare_again(session: tf.Session, run: Callable[[], Any]) -> None:
+    """Another session that was never watched: the noise."""
+
+
+@row()
+def watched_before(session: tf.Session, run: Callable[[], Any]) -> None:
+    """An observer came, saw a step, and went."""
+    observer = Counter()
+    session._session.step_events.add(observer)
+    run()
+    session._session.step_events.remove(observer)
+    assert observer.num_nodes > 0
+
+
+@row()
+def sessions_are_watched_for(session: tf.Session, run: Callable[[], Any]) -> None:
+    """Somebody waits for new sessions, as the notebook does, and looks at none of them."""
+    watch_sessions(_look_away)
+    run()
+    unwatch_sessions(_look_away)
+
+
+@row()
+def traced_before(session: tf.Session, run: Callable[[], Any]) -> None:
+    """A step with FULL_TRACE lies behind."""
+    graph = session.graph
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    tensor = graph.get_tensor_by_name("traced:0")
+    session.run(tensor, options=options, run_metadata=tf.RunMetadata())
+    run()
+
+
+@row(watches=True)
+def steps_are_counted(session: tf.Session, run: Callable[[], Any]) -> None:
+    """An observer that hears only of steps."""
+    session._session.step_events.add(StepCounter())
+
+
+@row(watches=True)
+def nodes_are_counted(session: tf.Session, run: Callable[[], Any]) -> None:
+    """An observer that hears of every node."""
+    session._session.step_events.add(Counter())
+
+
+class StepCounter(StepObserver):
+    """Counts steps."""
+
+    never_raises = True
+
+    def __init__(self) -> None:
+        self.num_steps = 0
+
+    def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
+        """One more."""
+        self.num_steps += 1
+
+
+class Counter(StepObserver):
+    """Counts nodes."""
+
+    never_raises = True
+
+    def __init__(self) -> None:
+        self.num_nodes = 0
+
+    def node_done(
+        self,
+        step_id: int,
+        partition: int,
+        node_id: int,
+        frame_id: int,
+        iteration: int,
+        t_ns: int,
+        is_dead: bool,
+    ) -> None:
+        """One more."""
+        self.num_nodes += 1
+
+
+def _look_away(events: object) -> None:
+    pass
+
+
+# -- workloads -------------------------------------------------------------------------------------
+
+
+def constant() -> tuple[Any, dict[Any, Any], Any]:
+    """Next to nothing: a constant."""
+    return tf.constant(1.0) * 2.0, {}, tf.no_op()
+
+
+def chain() -> tuple[Any, dict[Any, Any], Any]:
+    """A hundred vectors, one after the other."""
+    x = y = tf.placeholder(tf.float32, [64])
+    for i in range(100):
+        y = tf.maximum(y + 1.0, 0.5) if i % 2 else y * 0.75
+    return y, {x: np.ones(64, np.float32)}, tf.no_op()
+
+
+def loop() -> tuple[Any, dict[Any, Any], Any]:
+    """Two hundred iterations with a cond in each."""
+    limit = tf.placeholder(tf.int32, [])
+
+    def body(i: Any, total: Any) -> tuple[Any, Any]:
+        more = tf.cond(tf.equal(i % 2, 0), lambda: total + 1.0, lambda: total * 0.5)
+        return i + 1, more
+
+    _, total = tf.while_loop(lambda i, _: i < limit, body, [0, 0.0])
+    return total, {limit: 200}, tf.no_op()
+
+
+def training() -> tuple[Any, dict[Any, Any], Any]:
+    """A step of gradient descent on two small layers."""
+    x, want = tf.placeholder(tf.float32, [32, 16]), tf.placeholder(tf.float32, [32, 4])
+    first, second = tf.Variable(tf.ones([16, 24]) * 0.01), tf.Variable(tf.ones([24, 4]) * 0.01)
+    found = tf.matmul(tf.nn.relu(tf.matmul(x, first)), second)
+    loss = tf.reduce_mean(tf.square(found - want))
+    train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+    feeds = {x: np.ones((32, 16), np.float32), want: np.ones((32, 4), np.float32)}
+    return [loss, train], feeds, tf.global_variables_initializer()
+
+
+# -- measuring -------------------------------------------------------------------------------------
+
+
+def prepared(build: Callable[[], Any], name: str) -> tuple[tf.Session, Callable[[], Any]]:
+    """A session of its own that went through a row, and its run."""
+    with tf.Graph().as_default() as graph:
+        fetches, feeds, init = build()
+        tf.constant(3.0, name="traced")
+    session = tf.Session(graph=graph)
+    session.run(init)
+
+    def run() -> Any:
+        return session.run(fetches, feeds)
+
+    if name in ROWS:
+        ROWS[name][0](session, run)
+    for _ in range(5):
+        run()
+    return session, run
+
+
+def block(run: Callable[[], Any], repeats: int) -> float:
+    """Seconds of one run, as the mean of a block."""
+    start = time.perf_counter()
+    for _ in range(repeats):
+        run()
+    return (time.perf_counter() - start) / repeats
+
+
+def middle(times: list[float]) -> float:
+    """The median of the lower half: what other processes take away only adds."""
+    return statistics.median(sorted(times)[: max(1, len(times) // 2)])
+
+
+def measure(build: Callable[[], Any], names: list[str], rounds: int) -> dict[str, float]:
+    """Seconds of a step by row, the bare session's under ``bare``."""
+    sessions = {name: prepared(build, name) for name in ["bare", *names]}
+    repeats = max(1, round(BLOCK_S / block(sessions["bare"][1], 3)))
+    times: dict[str, list[float]] = {name: [] for name in sessions}
+    order = list(sessions)
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for name in order:
+                times[name].append(block(sessions[name][1], repeats))
+            order.reverse()
+            gc.collect()
+    finally:
+        gc.enable()
+    for session, _ in sessions.values():
+        session.close()
+    return {name: middle(taken) for name, taken in times.items()}
+
+
+def main() -> int:
+    """Prints a table; the exit status says whether a row that must cost nothing costs more."""
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 60
+    part = sys.argv[2] if len(sys.argv) > 2 else ""
+    names = [name for name in ROWS if part in name]
+    builds = [constant, chain, loop, training]
+    found = {build.__name__: measure(build, names, rounds) for build in builds}
+    width = max(map(len, names))
+    head = "".join(f"{name:>12}" for name in found)
+    bare = "".join(f"{times['bare'] * 1e6:9.1f} us" for times in found.values())
+    lines = [f"{'':{width}}{head}", f"{'bare':{width}}{bare}"]
+    too_much = []
+    for watches in (False, True):
+        for name in names:
+            if ROWS[name][1] is not watches:
+                continue
+            shares = [times[name] / times["bare"] for times in found.values()]
+            lines.append(f"{name:{width}}{''.join(f'{share:11.3f}x' for share in shares)}")
+            if not watches and max(shares) > AIM:
+                too_much.append(name)
+        if not watches:
+            lines.append("-" * (width + len(head)))
+    sys.stdout.write("\n".join(lines) + "\n")
+    if too_much:
+        sys.stdout.write(f"above {AIM}: {', '.join(too_much)}; measure again on a quiet machine\n")
+    return 1 if too_much else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

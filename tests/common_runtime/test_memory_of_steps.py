@@ -1,0 +1,136 @@
+"""What a step holds in memory, and how long."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.common_runtime.lowering import lowered_step
+from tfnb.common_runtime.lowering.lowered_step import Lowering
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NUM_VALUES = 1 << 18
+NUM_BYTES = 4 * NUM_VALUES
+
+
+def chain(x: Any, num_ops: int) -> Any:
+    """Elementwise ops, one after the other."""
+    for i in range(num_ops):
+        x = tf.add(x, 1.0) if i % 2 else tf.multiply(x, 0.5)
+    return tf.reduce_sum(x)
+
+
+def reverse(x: Any, num_ops: int) -> Any:
+    """Ops that cannot write over their input."""
+    for _ in range(num_ops):
+        x = tf.reverse(x, [0])
+    return tf.reduce_sum(x)
+
+
+def fan_out(x: Any, num_ops: int) -> Any:
+    """One tensor and many that are made of it, each summed."""
+    return tf.add_n([tf.reduce_sum(tf.multiply(x, float(i))) for i in range(num_ops)])
+
+
+def loop(x: Any, num_ops: int) -> Any:
+    """As many iterations, whose body is a chain."""
+    done = tf.while_loop(
+        lambda i, _: tf.less(i, num_ops),
+        lambda i, x: (tf.add(i, 1), tf.add(tf.multiply(x, 0.5), 1.0)),
+        [tf.constant(0), x],
+    )
+    return tf.reduce_sum(done[1])
+
+
+def gradient(x: Any, num_ops: int) -> Any:
+    """What needs nothing of the way there."""
+    return tf.reduce_sum(tf.gradients(chain(x, num_ops), x)[0])
+
+
+def peaks(build: Callable[[Any, int], Any], num_ops: int) -> list[float]:
+    """The peaks of the first, second and third step, in tensors."""
+    with tf.Graph().as_default() as graph:
+        value = tf.placeholder(tf.float32, [])
+        y = build(tf.fill([NUM_VALUES], value), num_ops)
+    found = []
+    with tf.Session(graph=graph) as sess:
+        for _ in range(3):
+            gc.collect()
+            tracemalloc.start()
+            try:
+                sess.run(y, {value: 1.0})
+                found.append(tracemalloc.get_traced_memory()[1] / NUM_BYTES)
+            finally:
+                tracemalloc.stop()
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("build", [chain, reverse, fan_out, loop, gradient])
+def test_a_longer_graph_needs_no_more_memory(build: Callable[[Any, int], Any]) -> None:
+    """At most two large tensors live at once, however many there are: in a step of any kind."""
+    for num_ops in (5, 40):
+        first, second, third = peaks(build, num_ops)
+        # The graph itself and its tables count as well, in the first two steps.
+        assert max(first, second) < 3.9
+        assert third < 2.2
+
+
+@pytest.mark.parametrize("has_branch", [False, True])
+@pytest.mark.parametrize("lowering", Lowering)
+def test_a_tensor_ends_with_its_last_use(
+    has_branch: bool, lowering: Lowering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``a -> b -> c``: when c runs, nobody holds a any more, whatever runs the step."""
+    monkeypatch.setattr(lowered_step, "_lowering", lowering)
+    made: list[weakref.ref[np.ndarray[Any, Any]]] = []
+    seen: list[bool] = []
+
+    def make(start: Any) -> Any:
+        array = np.full(4, start, np.float32)
+        made.append(weakref.ref(array))
+        return array
+
+    def look(value: Any) -> Any:
+        seen.append(made[-1]() is None)
+        return value
+
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [])
+        a = tf.py_func(make, [x], tf.float32)
+        b = tf.exp(a)
+        y = tf.py_func(look, [b], tf.float32)
+        branch = tf.cond(x > 1.0, lambda: x + 1.0, lambda: x - 1.0) if has_branch else x
+    with tf.Session(graph=graph) as sess:
+        for _ in range(3):
+            np.testing.assert_allclose(sess.run([y, branch], {x: 0.0})[0], [1.0] * 4)
+    assert seen == [True] * 3
+
+
+def test_folding_lets_large_values_go() -> None:
+    """A chain of large constants that ends in a small one needs two of them at a time."""
+    with tf.Graph().as_default() as graph:
+        y = tf.reduce_sum(chain_of(tf.fill([NUM_VALUES], 1.0), 20))
+    with tf.Session(graph=graph) as sess:
+        gc.collect()
+        tracemalloc.start()
+        try:
+            assert sess.run(y) == NUM_VALUES
+            assert tracemalloc.get_traced_memory()[1] < 3.9 * NUM_BYTES
+        finally:
+            tracemalloc.stop()
+
+
+def chain_of(x: Any, num_ops: int) -> Any:
+    """Tensors that all are as large as the first."""
+    for i in range(num_ops):
+        x = tf.reverse(x, [0]) if i % 2 else tf.negative(tf.negative(tf.exp(tf.log(x))))
+    return x
