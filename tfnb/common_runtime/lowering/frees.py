@@ -78,12 +78,8 @@ class _Placer:
                 made += self._free((exits - live) & there)
                 live = live | exits | {instruction.predicate}
             elif isinstance(instruction, Loop):
-                head: set[str] = set()
-                while True:
-                    again = _read_in(instruction.body, head, live)
-                    if again <= head:
-                        break
-                    head |= again
+                # Once is enough: what an iteration reads of the one before, it reads at its start.
+                head = _read_in(instruction.body, set(), live)
                 self.place(instruction.body, head, live, there)
                 live = head
             else:
@@ -110,13 +106,7 @@ def _read_in(block: Block, live: set[str], left: set[str]) -> set[str]:
         elif isinstance(instruction, Leave):
             live = live | _read_in(instruction.exits, left, set()) | {instruction.predicate}
         elif isinstance(instruction, Loop):
-            head: set[str] = set()
-            while True:
-                again = _read_in(instruction.body, head, live)
-                if again <= head:
-                    break
-                head |= again
-            live = head
+            live = _read_in(instruction.body, set(), live)
         else:
             live = (live - set(writes_of(instruction))) | set(reads_of(instruction))
     return live
