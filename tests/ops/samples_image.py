@@ -171,9 +171,6 @@ def _boxes() -> None:
     for limit in (0, 3, 12):
         SAMPLES.append(op("NonMaxSuppression", corners, scores, limit, iou_threshold=0.2))
         SAMPLES.append(op("NonMaxSuppressionV2", corners, scores, limit, 0.3))
-        overlaps = uniform(len(scores), len(scores))
-        row = op("NonMaxSuppressionWithOverlaps", overlaps, scores, limit, 0.6, 0.2)
-        SAMPLES.append(row)
         SAMPLES.append(op("NonMaxSuppressionV3", corners, scores, limit, 0.3, 0.4))
         for pads in (True, False):
             SAMPLES.append(

@@ -88,19 +88,8 @@ def _select(
 
     A box that overlaps a kept one too much is dropped; with a sigma, others lose some score.
     """
-    return _select_by(_Boxes(boxes), scores, limit, iou_threshold, score_threshold, sigma)
-
-
-def _select_by(
-    geometry: _Boxes | _Overlaps,
-    scores: Any,
-    limit: int,
-    iou_threshold: float,
-    score_threshold: float,
-    sigma: float = 0.0,
-) -> tuple[list[int], list[float]]:
-    """The same where overlaps may be given."""
     scale = np.float32(-0.5 / sigma) if sigma > 0 else np.float32(0)
+    geometry = _Boxes(boxes)
     plain = scores.astype(np.float32).tolist()
     # (falling score, index, how many kept boxes it was compared with)
     queue = [(-s, i, 0) for i, s in enumerate(plain) if s > score_threshold]
@@ -215,67 +204,6 @@ def non_max_suppression_v3(
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     kept, _ = _select(boxes, scores, limit, float(iou_threshold), float(score_threshold))
     return np.array(kept, np.int32)
-
-
-def _check_overlaps(c: InferenceContext) -> TensorShape:
-    overlaps, scores = c.with_rank(0, 2).dim_values, c.with_rank(1, 1).dim_values
-    for scalar in range(2, len(c.inputs)):
-        c.with_rank(scalar, 0)
-    if overlaps is not None and scores is not None:
-        merge_dims(overlaps[0], scores[0])
-    if overlaps is not None:
-        merge_dims(*overlaps)
-    return TensorShape([None])
-
-
-class _Overlaps:
-    """Overlaps that were given, in the place of boxes."""
-
-    def __init__(self, overlaps: Any) -> None:
-        self.overlaps = overlaps
-
-    def overlap(self, one: int, others: Any) -> Any:
-        """How much one overlaps each of the others."""
-        return self.overlaps[one, others]
-
-
-@register_op(
-    "NonMaxSuppressionWithOverlaps",
-    "overlaps: float, scores: float, max_output_size: int32, overlap_threshold: float, "
-    "score_threshold: float -> selected_indices: int32",
-    shape=_check_overlaps,
-    **_CPU,
-)
-def non_max_suppression_with_overlaps(
-    xp: Any,
-    overlaps: Any,
-    scores: Any,
-    max_output_size: Any,
-    overlap_threshold: Any,
-    score_threshold: Any,
-) -> Any:
-    """The same by overlaps that are given, whatever they mean."""
-    if max_output_size.ndim:
-        raise errors.invalid_argument(
-            f"max_output_size must be 0-D, got shape {shape_text(max_output_size.shape)}"
-        )
-    if overlaps.ndim != 2:
-        raise errors.invalid_argument(f"overlaps must be 2-D{shape_text(overlaps.shape)}")
-    if overlaps.shape[0] != overlaps.shape[1]:
-        raise errors.invalid_argument("overlaps must be square")
-    if scores.ndim != 1 or len(scores) != len(overlaps):
-        raise errors.invalid_argument("scores has incompatible shape")
-    kept, _ = _select_by(
-        _Overlaps(overlaps),
-        scores,
-        int(max_output_size),
-        float(overlap_threshold),
-        float(score_threshold),
-    )
-    return np.array(kept, np.int32)
-
-
-non_max_suppression_with_overlaps.not_differentiable()
 
 
 def _padded(values: Any, size: int, dtype: Any) -> Any:
