@@ -10,7 +10,7 @@ import pytest
 import tfnb.ops.all_ops  # noqa: F401 - every op with an expression
 from tfnb.common_runtime.cpu_device import CpuDevice
 from tfnb.core import dtypes, op_registry
-from tfnb.core.op_expression import expressions_of
+from tfnb.core.op_expression import expressions_of, tile_of
 from tfnb.core.op_kernel import create_kernel
 
 _DTYPES = {
@@ -108,6 +108,41 @@ def test_an_expression_for_all_ranks_gives_the_kernels_bits(name, dtype):
         function = function_of(expression, kernel)
         for args in itertools.product(forms, repeat=count):
             assert answer(function, args) == answer(kernel.compute, args)
+
+
+_TILED = {name: one for name, one in op_registry.all_ops().items() if one.tile_expression}
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64], ids=["float32", "float64"])
+@pytest.mark.parametrize("name", sorted(_TILED))
+def test_a_tile_of_a_large_result_has_the_kernels_bits(name, dtype):
+    """Of arrays and of arrays with scalars; the tile may be written over an input."""
+    kernel = kernel_of(_TILED[name], dtype)
+    expression = tile_of(kernel)
+    names = [one.name for one in kernel.definition.op_def.inputs]
+    text = expression.write(
+        {one: one for one in [*names, "out"]}, "", {n: n for n in expression.names}
+    )
+    function = eval(f"lambda {', '.join(names)}, out: {text}", dict(expression.names))
+    rng = np.random.default_rng(0)
+    large = np.concatenate(
+        [np.array(_FLOATS), rng.normal(0, 3, 300_000), np.array(_FLOATS)]
+    ).astype(dtype.numpy_dtype)
+    other = rng.permutation(large)
+    number = dtype.numpy_dtype.type(0.0)
+    forms = [(large, other), (large, number), (number, large)] if len(names) == 2 else [(large,)]
+    for args in forms:
+        with np.errstate(all="ignore"):
+            wanted = kernel.compute(*args)
+            for over in [None, *(i for i, arg in enumerate(args) if arg.ndim)]:
+                got = np.empty_like(large)
+                for start in range(0, large.size, 65_536):
+                    here = slice(start, start + 65_536)
+                    tiles = [arg[here].copy() if arg.ndim else arg for arg in args]
+                    out = got[here] if over is None else tiles[over]
+                    function(*tiles, out)
+                    got[here] = out
+                assert got.tobytes() == wanted.tobytes()
 
 
 def test_there_are_expressions():

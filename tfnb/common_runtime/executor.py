@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.propagator_state import IterationState, type_of_tagged_node
     from tfnb.common_runtime.run_state import RunState
+    from tfnb.core.dtypes import DType
 
 _POSITIONS = [np.int32(position) for position in range(64)]
 # How long the driving thread sleeps at most before it looks for an interrupt, in seconds.
@@ -558,7 +559,12 @@ def run_schedule(
 
 def dereference(item: NodeItem, args: list[Any]) -> None:
     """Reads reference inputs where the op wants a value; checks that they hold one."""
-    for position, may_be_empty, how, dtype in item.dereference:
+    dereference_by(item.dereference, args)
+
+
+def dereference_by(entries: Sequence[tuple[int, bool, int, DType]], args: list[Any]) -> None:
+    """The same, by some entries of ``NodeItem.dereference``."""
+    for position, may_be_empty, how, dtype in entries:
         cell = args[position]
         if cell is None:
             continue

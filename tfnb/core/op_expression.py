@@ -5,6 +5,11 @@ An op that says so where it is registered runs without a call of its kernel::
     add_v2.expression("{x} + {y}")
     floor_mod.expression("{x} % {y} if {y} else {kernel}", types=INTEGERS, scalars_only=True)
 
+Ops that work on large arrays of floats may also say how they write their result somewhere, so that
+several of them run tile by tile::
+
+    add_v2.tile("{add}({x}, {y}, out={out})", add=np.add)
+
 An expression gives what the kernel gives, to the last bit, for every input it is allowed for, and
 the op works element by element: of scalars it makes a scalar.  Where it raises, the kernel is
 called with the same inputs and says what is wrong.  ``tests/ops/test_expressions.py`` holds each
@@ -67,15 +72,26 @@ def expressions_of(kernel: OpKernel) -> tuple[Expression, ...]:
     None where the kernel is another one than the op's own, is wrapped, or runs elsewhere than on a
     CPU.
     """
-    definition = kernel.definition
-    if not definition.expressions or kernel.device.device_type != "CPU":
-        return ()
-    compute = kernel.compute
-    if (
-        not isinstance(compute, partial)
-        or compute.func is not definition.function
-        or compute.args != (np,)
-    ):
+    if not kernel.definition.expressions or not _is_own_kernel(kernel):
         return ()
     dtype = kernel.attrs.get("T")
-    return tuple(one for one in definition.expressions if one.types is None or dtype in one.types)
+    expressions = kernel.definition.expressions
+    return tuple(one for one in expressions if one.types is None or dtype in one.types)
+
+
+def tile_of(kernel: OpKernel) -> Expression | None:
+    """How a node's kernel writes a tile of its result, if it can."""
+    found = kernel.definition.tile_expression
+    if found is None or not _is_own_kernel(kernel):
+        return None
+    return found if found.types is None or kernel.attrs.get("T") in found.types else None
+
+
+def _is_own_kernel(kernel: OpKernel) -> bool:
+    compute = kernel.compute
+    return (
+        kernel.device.device_type == "CPU"
+        and isinstance(compute, partial)
+        and compute.func is kernel.definition.function
+        and compute.args == (np,)
+    )

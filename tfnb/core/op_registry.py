@@ -24,7 +24,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tfnb.core import errors
+from tfnb.core import dtypes, errors
 from tfnb.core.effects import Effect, parse_effects
 from tfnb.core.op_def import MISSING, OpDef, parse_op_def
 from tfnb.core.op_expression import Expression
@@ -48,6 +48,7 @@ class OpDefinition:
       effects: what its kernel does to the world: files, Python functions, the network.
       expressions: the kernel as lines of Python, each for some types or ranks; the first that fits
         counts.
+      tile_expression: how the kernel writes a tile of its result.
       host_memory: names of inputs and outputs that stay in host memory on other devices than CPU.
       is_expensive: True or False where the op knows whether a thread of its own pays for its
         kernel; None: the runtime measures.
@@ -75,6 +76,7 @@ class OpDefinition:
         "is_stateful",
         "name",
         "shape_function",
+        "tile_expression",
     )
 
     def __init__(
@@ -109,6 +111,7 @@ class OpDefinition:
         self.is_expensive = expensive
         self.effects: tuple[Effect, ...] = parse_effects(effects) if effects else ()
         self.expressions: tuple[Expression, ...] = ()
+        self.tile_expression: Expression | None = None
         self.builder_cache: Any = None
 
     @property
@@ -202,6 +205,17 @@ class OpDefinition:
         """
         only = None if types is None else frozenset(types)
         self.expressions += (Expression(text, only, scalars_only, names),)
+        return self
+
+    def tile(self, text: str, **names: Any) -> OpDefinition:
+        """Says how the kernel writes float32 or float64 into a given array.
+
+        Args:
+          text: a call, inputs in braces, ``{out}`` where it writes; that may be an input.
+          **names: functions and constants that stand in braces.
+        """
+        types = frozenset([dtypes.float32, dtypes.float64])
+        self.tile_expression = Expression(text, types, False, names)
         return self
 
     def not_differentiable(self) -> OpDefinition:

@@ -39,6 +39,13 @@ def relu(xp: Any, features: Any) -> Any:
     return at_least(xp, features, features.dtype.type(0))
 
 
+def _relu(xp: Any, features: Any, out: Any) -> Any:
+    return features.clip(features.dtype.type(0), xp.inf, out=out)
+
+
+relu.tile("{relu}({np}, {features}, out={out})", relu=_relu, np=np)
+
+
 @relu.gradient
 def _(op: Any, grad: Any) -> Any:
     return relu_grad(grad, op.outputs[0])

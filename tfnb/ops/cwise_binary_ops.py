@@ -94,6 +94,7 @@ def add_op(xp: Any, x: Any, y: Any) -> Any:
 
 
 add_op.expression("{x} + {y}")
+add_op.tile("{add}({x}, {y}, out={out})", add=np.add)
 
 
 @add_op.kernel("CPU", T=dtypes.string)
@@ -128,6 +129,7 @@ def add_v2(xp: Any, x: Any, y: Any) -> Any:
 
 
 add_v2.expression("{x} + {y}")
+add_v2.tile("{add}({x}, {y}, out={out})", add=np.add)
 
 
 @add_v2.gradient
@@ -151,6 +153,7 @@ def sub(xp: Any, x: Any, y: Any) -> Any:
 
 
 sub.expression("{x} - {y}")
+sub.tile("{subtract}({x}, {y}, out={out})", subtract=np.subtract)
 
 
 @sub.gradient
@@ -168,6 +171,7 @@ def mul(xp: Any, x: Any, y: Any) -> Any:
 
 
 mul.expression("{x} * {y}")
+mul.tile("{multiply}({x}, {y}, out={out})", multiply=np.multiply)
 
 
 @mul.gradient
@@ -212,6 +216,7 @@ def real_div(xp: Any, x: Any, y: Any) -> Any:
 
 
 real_div.expression("{x} / {y}")
+real_div.tile("{divide}({x}, {y}, out={out})", divide=np.divide)
 
 
 @real_div.gradient
@@ -549,6 +554,14 @@ _ORDERED = (
 )
 
 
+def _at_least(xp: Any, x: Any, y: Any, out: Any) -> Any:
+    return xp.maximum(x, y, out=out) if y.ndim else x.clip(y, xp.inf, out=out)
+
+
+def _at_most(xp: Any, x: Any, y: Any, out: Any) -> Any:
+    return xp.minimum(x, y, out=out) if y.ndim else x.clip(-xp.inf, y, out=out)
+
+
 @register_op("Maximum", "x: T, y: T -> z: T", _ORDERED, shape=broadcast_shape)
 def maximum(xp: Any, x: Any, y: Any) -> Any:
     """The larger one; NaN if either is."""
@@ -565,6 +578,7 @@ if _gives_second_of_equal(np.maximum):
         types=(dtypes.float32, dtypes.float64),
         scalars_only=True,
     )
+maximum.tile("{at_least}({np}, {x}, {y}, out={out})", at_least=_at_least, np=np)
 
 
 @maximum.gradient
@@ -589,6 +603,7 @@ if _gives_second_of_equal(np.minimum):
         types=(dtypes.float32, dtypes.float64),
         scalars_only=True,
     )
+minimum.tile("{at_most}({np}, {x}, {y}, out={out})", at_most=_at_most, np=np)
 
 
 @minimum.gradient

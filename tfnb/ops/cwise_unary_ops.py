@@ -55,6 +55,7 @@ def abs_op(xp: Any, x: Any) -> Any:
 
 
 abs_op.expression("abs({x})")
+abs_op.tile("{absolute}({x}, out={out})", absolute=np.absolute)
 
 
 @abs_op.gradient
@@ -69,6 +70,7 @@ def neg(xp: Any, x: Any) -> Any:
 
 
 neg.expression("-{x}")
+neg.tile("{negative}({x}, out={out})", negative=np.negative)
 
 
 @neg.gradient
@@ -106,6 +108,7 @@ def square(xp: Any, x: Any) -> Any:
 
 
 square.expression("{x} * {x}")
+square.tile("{multiply}({x}, {x}, out={out})", multiply=np.multiply)
 
 
 @square.gradient
@@ -122,6 +125,7 @@ def sqrt_op(xp: Any, x: Any) -> Any:
 
 
 sqrt_op.expression("{sqrt}({x})", scalars_only=True, sqrt=np.sqrt)
+sqrt_op.tile("{sqrt}({x}, out={out})", sqrt=np.sqrt)
 
 
 @sqrt_op.gradient
@@ -284,6 +288,7 @@ def rint(xp: Any, x: Any) -> Any:
 
 
 rint.expression("{rint}({x})", scalars_only=True, rint=np.rint)
+rint.tile("{rint}({x}, out={out})", rint=np.rint)
 
 
 @rint.gradient
@@ -298,6 +303,7 @@ def floor_op(xp: Any, x: Any) -> Any:
 
 
 floor_op.expression("{floor}({x})", scalars_only=True, floor=np.floor)
+floor_op.tile("{floor}({x}, out={out})", floor=np.floor)
 
 
 @floor_op.gradient
@@ -312,6 +318,7 @@ def ceil_op(xp: Any, x: Any) -> Any:
 
 
 ceil_op.expression("{ceil}({x})", scalars_only=True, ceil=np.ceil)
+ceil_op.tile("{ceil}({x}, out={out})", ceil=np.ceil)
 
 
 @ceil_op.gradient
@@ -356,6 +363,7 @@ def exp_op(xp: Any, x: Any) -> Any:
 
 
 exp_op.expression("{exp}({x})", scalars_only=True, exp=np.exp)
+exp_op.tile("{exp}({x}, out={out})", exp=np.exp)
 
 
 @exp_op.gradient
@@ -371,6 +379,7 @@ def expm1(xp: Any, x: Any) -> Any:
 
 
 expm1.expression("{expm1}({x})", scalars_only=True, expm1=np.expm1)
+expm1.tile("{expm1}({x}, out={out})", expm1=np.expm1)
 
 
 @expm1.gradient
@@ -386,6 +395,7 @@ def log(xp: Any, x: Any) -> Any:
 
 
 log.expression("{log}({x})", scalars_only=True, log=np.log)
+log.tile("{log}({x}, out={out})", log=np.log)
 
 
 @log.gradient
@@ -401,6 +411,7 @@ def log1p(xp: Any, x: Any) -> Any:
 
 
 log1p.expression("{log1p}({x})", scalars_only=True, log1p=np.log1p)
+log1p.tile("{log1p}({x}, out={out})", log1p=np.log1p)
 
 
 @log1p.gradient
@@ -420,6 +431,9 @@ def _sigmoid(xp: Any, x: Any, out: Any = None) -> Any:
     target = own(result)
     result = xp.add(one, xp.exp(result, out=target), out=target)
     return xp.divide(one, result, out=target)
+
+
+sigmoid_op.tile("{sigmoid}({np}, {x}, out={out})", sigmoid=_sigmoid, np=np)
 
 
 @sigmoid_op.gradient
@@ -457,6 +471,7 @@ def sin(xp: Any, x: Any) -> Any:
 
 
 sin.expression("{sin}({x})", scalars_only=True, sin=np.sin)
+sin.tile("{sin}({x}, out={out})", sin=np.sin)
 
 
 @sin.gradient
@@ -472,6 +487,7 @@ def cos(xp: Any, x: Any) -> Any:
 
 
 cos.expression("{cos}({x})", scalars_only=True, cos=np.cos)
+cos.tile("{cos}({x}, out={out})", cos=np.cos)
 
 
 @cos.gradient
@@ -570,6 +586,7 @@ def tanh(xp: Any, x: Any) -> Any:
 
 
 tanh.expression("{tanh}({x})", scalars_only=True, tanh=np.tanh)
+tanh.tile("{tanh}({x}, out={out})", tanh=np.tanh)
 
 
 @tanh.gradient

@@ -15,6 +15,8 @@ registered in ``linecache``, so that a traceback shows it and the line of an err
             v6 = v3 + c7                        # 'while/add' (AddV2)
             v3 = v6                             # 'while/Merge' (Merge)
         retvals[0] = v3                         # '_retval_while_0_0' (_Retval)
+
+Below it stand the functions of clusters, which write a tile of their result each.
 """
 
 from __future__ import annotations
@@ -28,9 +30,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.common_runtime.executor import as_outputs, dereference
-from tfnb.common_runtime.immutable_executor_state import ARG, CONTEXT, PURE_ONE, RETVAL, NodeItem
+from tfnb.common_runtime.executor import as_outputs, dereference_by
+from tfnb.common_runtime.immutable_executor_state import (
+    ARG,
+    CONTEXT,
+    PURE_ONE,
+    READ_IF_CELL,
+    READ_VALUE,
+    RETVAL,
+    NodeItem,
+)
 from tfnb.common_runtime.kernel_errors import check_outputs
+from tfnb.common_runtime.lowering.clusters import (
+    TiledCluster,
+    TilePlan,
+    find_clusters,
+    plan_tile,
+)
 from tfnb.common_runtime.lowering.frees import place_frees
 from tfnb.common_runtime.lowering.order import Unrecognised
 from tfnb.common_runtime.lowering.program import (
@@ -38,6 +54,7 @@ from tfnb.common_runtime.lowering.program import (
     Block,
     CheckPredicate,
     Clear,
+    Cluster,
     Compute,
     Copy,
     Free,
@@ -49,8 +66,9 @@ from tfnb.common_runtime.lowering.program import (
 )
 from tfnb.common_runtime.lowering.ranks import instructions_in, scalar_registers
 from tfnb.core import errors
-from tfnb.core.op_expression import Expression, expressions_of
+from tfnb.core.op_expression import Expression, expressions_of, tile_of
 from tfnb.core.op_kernel import OpKernelContext
+from tfnb.core.resource_mgr import RefCell
 from tfnb.core.standstill import Finding, Standstill
 
 if TYPE_CHECKING:
@@ -97,6 +115,8 @@ class EmittedFunction:
         self._names: dict[str, Any] = dict(writer.names)
         self._kernels = writer.kernels
         exec(compile(self.source, self.filename, "exec"), self._names)
+        for name, make in writer.makers.items():
+            self._names[name] = make(self._names)
         self.call: Callable[..., Any] = self._names["step"]
         lines = [f"{line}\n" for line in writer.lines]
         linecache.cache[self.filename] = (len(self.source), None, lines, self.filename)
@@ -125,13 +145,8 @@ class EmittedFunction:
 
     def inputs_at(self, place: TracebackType) -> list[Any]:
         """The inputs of the node whose line a traceback is at."""
-        found = []
-        values = place.tb_frame.f_locals
-        for name in self.args.get(place.tb_lineno, ()):
-            base, _, position = name.partition("[")
-            value = values[base] if base in values else self._names[base]
-            found.append(value[int(position[:-1])] if position else value)
-        return found
+        values = {**self._names, **place.tb_frame.f_locals}
+        return [values[name] for name in self.args.get(place.tb_lineno, ())]
 
     def loops_at(self, place: TracebackType | None) -> Standstill | None:
         """In which iteration each loop is that a traceback is in; None outside of loops."""
@@ -167,6 +182,7 @@ class _Writer:
     ) -> None:
         self._program = program
         self._scalars = scalar_registers(program, scalar_args)
+        find_clusters(program)
         place_frees(program, self._scalars)
         self.lines = ["def step(args, retvals, step, run_state):"]
         self.items: list[NodeItem | None] = [None, None]
@@ -178,11 +194,12 @@ class _Writer:
             "count": itertools.count,
             "outputs": as_outputs,
             "positions": [np.int32(position) for position in range(64)],
-            "read": dereference,
             "scalar": _refuse_other_than_scalar,
             **program.constants,
         }
         self.kernels: dict[str, NodeItem] = {}
+        self.makers: dict[str, Callable[[dict[str, Any]], TiledCluster]] = {}
+        self._tiles: list[tuple[str, Cluster, TilePlan]] = []
         self._level = 1
         self._inside: list[int] = []  # the numbers of the loops around
         self._cost = float(_CALLS_PER_CHECK)
@@ -200,6 +217,7 @@ class _Writer:
             self._line(f"return {', '.join(self._program.predicates)},")
         if len(self.lines) == 1:
             self._line("pass")
+        self._tile_functions()
 
     def _line(self, text: str, item: NodeItem | None = None, args: list[str] | None = None) -> None:
         text = f"{'    ' * self._level}{text}"
@@ -221,8 +239,11 @@ class _Writer:
     def _block(self, block: Block) -> None:
         if self._level > _MOST_LEVELS:
             raise Unrecognised("too many conds in each other")
-        for instruction in block:
-            self._instruction(instruction)
+        for instruction, following in itertools.zip_longest(block, block[1:]):
+            if isinstance(instruction, Cluster):
+                self._cluster(instruction, following)
+            else:
+                self._instruction(instruction)
 
     def _indented(self, block: Block) -> None:
         num_lines = len(self.lines)
@@ -259,9 +280,11 @@ class _Writer:
             case Clear():
                 self._line(f"{instruction.target} = None", instruction.item)
             case Read():
-                item = self._item(instruction.item)
-                text = f"a = [{instruction.source}]; read({item}, a); {instruction.target} = a[0]"
-                self._line(f"{text}; del a", instruction.item, [instruction.source])
+                item = instruction.item
+                name = f"read{item.id}_{instruction.number}"
+                self.names[name] = _reader(item, instruction.number)
+                text = f"{instruction.target} = {name}({instruction.source})"
+                self._line(text, item, [instruction.source])
             case CheckPredicate():
                 if instruction.predicate not in self._scalars:
                     self._line(f"scalar({instruction.predicate})", instruction.item)
@@ -333,36 +356,83 @@ class _Writer:
         self.names[name] = item
         return name
 
+    # -- clusters
+
+    def _cluster(self, cluster: Cluster, following: type_of_instruction | None) -> None:
+        if cluster.result in self._scalars:
+            self._block(cluster.plain)
+            return
+        ending = set(following.registers) if isinstance(following, Free) else set()
+        name = f"tiles{cluster.number}"
+        self._check(1)
+        self._line(f"{cluster.result} = {name}({', '.join(cluster.args)})")
+        self._line(f"if {cluster.result} is None:")
+        self._cost = 0.0
+        self._indented(cluster.plain)
+        members = [one for one in cluster.plain if isinstance(one, Compute)]
+        over = {
+            arg: f"{name}_{arg}" for arg in cluster.args if arg in ending and self._is_made(arg)
+        }
+        plans = {arg: plan_tile(cluster, arg) for arg in over}
+        plan = plan_tile(cluster)
+        self._tiles.append((name, cluster, plan))
+        self._tiles += [(over[arg], cluster, plans[arg]) for arg in over]
+        numbers = {arg: number for number, arg in enumerate(cluster.args)}
+        sources = [[numbers.get(arg, arg) for arg in one.args if arg[0] != "c"] for one in members]
+
+        def make(names: dict[str, Any]) -> TiledCluster:
+            return TiledCluster(
+                members[-1].item.output_types[0].numpy_dtype,
+                sources,
+                (names[f"{name}_tile"], plan.num_spares),
+                {numbers[arg]: (names[f"{over[arg]}_tile"], plans[arg].num_spares) for arg in over},
+            )
+
+        self.makers[name] = make
+
+    def _is_made(self, register: str) -> bool:
+        """Whether a node of the step made the value; others hold what was fed or read."""
+        found = self._program.item_of.get(register)
+        return found is not None and found[0].action != ARG
+
+    def _tile_functions(self) -> None:
+        """Below the step: what a cluster does with one tile."""
+        self._level = 0
+        for name, cluster, plan in self._tiles:
+            spares = [f"spare{number + 1}" for number in range(plan.num_spares)]
+            self._line("")
+            self._line(f"def {name}_tile({', '.join([*cluster.args, 'out', *spares])}):")
+            self._level = 1
+            members = [one for one in cluster.plain if isinstance(one, Compute)]
+            for member, target, places in zip(members, plan.targets, plan.places, strict=True):
+                kernel = member.item.kernel
+                expression = None if kernel is None else tile_of(kernel)
+                assert expression is not None
+                args = [places.get(arg, arg) for arg in member.args]
+                self._line(self._write(expression, member.item, args, target), member.item)
+            self._level = 0
+
     # -- nodes
 
     def _compute(self, instruction: Compute) -> None:
         item, args = instruction.item, instruction.args
-        if item.dereference:
-            # A reference is read where it is used; the list keeps the reader's order of checks.
-            self._check(1)
-            self._line(f"a = [{', '.join(args)}]; read({self._item(item)}, a)", item, args)
-            given = [f"a[{position}]" for position in range(len(args))]
-        else:
-            given = args
         if item.action == ARG:
             self._line(f"{instruction.results[0]} = args[{item.argument_index}]", item)
         elif item.action == RETVAL:
-            self._line(f"retvals[{item.argument_index}] = {given[0]}", item, args)
+            self._line(f"retvals[{item.argument_index}] = {args[0]}", item, args)
         else:
             expression = self._expression(instruction)
             if expression is not None:
                 self._check(_COST_OF_EXPRESSION)
-                text = f"{instruction.results[0]} = {self._write(expression, item, given)}"
+                text = f"{instruction.results[0]} = {self._write(expression, item, args)}"
                 self.expressions.add(len(self.items))
             else:
                 self._check(1)
-                text = self._call(instruction, given)
-            self._line(text, item, given)
-        if item.dereference:
-            self._line("del a")
+                text = self._call(instruction)
+            self._line(text, item, args)
 
-    def _call(self, instruction: Compute, args: list[str]) -> str:
-        item, results = instruction.item, instruction.results
+    def _call(self, instruction: Compute) -> str:
+        item, args, results = instruction.item, instruction.args, instruction.results
         if item.action == PURE_ONE:
             return f"{results[0]} = {self._kernel(item, args)}"
         if item.action == CONTEXT:
@@ -396,10 +466,12 @@ class _Writer:
                 return one
         return None
 
-    def _write(self, expression: Expression, item: NodeItem, args: list[str]) -> str:
+    def _write(
+        self, expression: Expression, item: NodeItem, args: list[str], target: str = ""
+    ) -> str:
         assert item.kernel is not None
         op_def = item.kernel.definition.op_def
-        by_name = {one.name: arg for one, arg in zip(op_def.inputs, args)}
+        by_name = {one.name: arg for one, arg in zip(op_def.inputs, args)} | {"out": target}
         names = {}
         for key, value in expression.names.items():
             names[key] = self._name(value, "x")
@@ -416,6 +488,24 @@ def rank_matters(program: Program) -> bool:
         if kernel is not None and any(one.scalars_only for one in expressions_of(kernel)):
             return True
     return False
+
+
+def _reader(item: NodeItem, number: int) -> Callable[[Any], Any]:
+    """Reads one input of a node as ``dereference`` does."""
+    position, _, how, dtype = item.dereference[number]
+    entries = (item.dereference[number],)
+    gives_value = how in (READ_VALUE, READ_IF_CELL)
+
+    def read(cell: Any) -> Any:
+        if isinstance(cell, RefCell) and gives_value:
+            value = cell.value
+            if value is not None and cell.dtype is dtype:
+                return value
+        args = [None] * position + [cell]
+        dereference_by(entries, args)
+        return args[position]
+
+    return read
 
 
 def _refuse_other_than_scalar(predicate: Any) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.lowering.program import (
     Block,
+    Cluster,
     Free,
     If,
     Leave,
@@ -60,7 +61,7 @@ class _Placer:
         seen, before = set(visible), []
         for instruction in block:
             # Only blocks inside ask; a copy for each of a thousand nodes would take long.
-            has_inside = isinstance(instruction, If | Leave | Loop)
+            has_inside = isinstance(instruction, If | Leave | Loop | Cluster)
             before.append(set(seen) if has_inside else seen)
             seen |= _surely_set(instruction)
         live = set(live)
@@ -84,6 +85,8 @@ class _Placer:
                 live = head
             else:
                 reads, writes = set(reads_of(instruction)), set(writes_of(instruction))
+                if isinstance(instruction, Cluster):
+                    self.place(instruction.plain, live | reads | writes, left, there)
                 made += self._free((reads | writes) - live)
                 live = (live - writes) | reads
             made.append(instruction)

@@ -37,9 +37,13 @@ class Compute:
 
 @dataclass(slots=True, eq=False)
 class Read:
-    """A reference is read where a node that only hands values on has one as its input."""
+    """An input of a node is read, or looked at, if it is a variable's cell.
+
+    ``number`` is that of the entry of ``item.dereference``.
+    """
 
     item: NodeItem
+    number: int
     source: str
     target: str
 
@@ -112,6 +116,16 @@ class Loop:
 
 
 @dataclass(slots=True, eq=False)
+class Cluster:
+    """Elementwise nodes that run tile by tile where their inputs are large, else ``plain``."""
+
+    number: int  # unique in the program
+    args: list[str]
+    result: str
+    plain: Block
+
+
+@dataclass(slots=True, eq=False)
 class Leave:
     """The loop ends here, after ``exits``, unless the predicate says ``goes_on``."""
 
@@ -128,7 +142,7 @@ class Free:
 
 
 type_of_instruction = (
-    Compute | Read | Copy | Clear | CheckPredicate | If | Assign | Loop | Leave | Free
+    Compute | Read | Copy | Clear | CheckPredicate | If | Assign | Loop | Cluster | Leave | Free
 )
 Block = list[type_of_instruction]
 
@@ -167,6 +181,8 @@ def reads_of(instruction: type_of_instruction) -> list[str]:
         return [instruction.predicate]
     if isinstance(instruction, Assign):
         return instruction.sources
+    if isinstance(instruction, Cluster):
+        return instruction.args
     return []
 
 
@@ -181,6 +197,8 @@ def writes_of(instruction: type_of_instruction) -> list[str]:
         return [*found, instruction.index_target] if instruction.index_target else found
     if isinstance(instruction, Assign):
         return [*instruction.targets, *instruction.index_targets]
+    if isinstance(instruction, Cluster):
+        return [instruction.result]
     return []
 
 
@@ -192,4 +210,6 @@ def insides_of(instruction: type_of_instruction) -> list[Block]:
         return [instruction.body]
     if isinstance(instruction, Leave):
         return [instruction.exits]
+    if isinstance(instruction, Cluster):
+        return [instruction.plain]
     return []

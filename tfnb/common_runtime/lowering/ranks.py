@@ -15,6 +15,7 @@ from tfnb.common_runtime.lowering.program import (
     Assign,
     Block,
     Clear,
+    Cluster,
     Compute,
     Copy,
     Program,
@@ -67,7 +68,7 @@ def _sources(
         return list(zip(instruction.targets, instruction.sources, strict=True))
     if isinstance(instruction, Copy):
         return [(instruction.target, instruction.source)]
-    return [] if isinstance(instruction, Clear) else None
+    return [] if isinstance(instruction, Clear | Cluster) else None
 
 
 def instructions_in(block: Block) -> Iterator[type_of_instruction]:

@@ -101,27 +101,31 @@ class _Recogniser:
         """A partition without control flow, in the reference's order."""
         block: Block = []
         for item in schedule:
-            made = self.instruction(item)
-            if made is not None:
-                block.append(made)
+            block += self.instructions(item)
         return block
 
-    def instruction(self, item: NodeItem) -> type_of_instruction | None:
-        """What a node does when it runs; None where it only orders or names others."""
+    def instructions(self, item: NodeItem) -> list[type_of_instruction]:
+        """What a node does when it runs; nothing where it only orders or names others."""
         if item.action == NOTHING:
-            return None
+            return []
         if item.op in _SWITCHES or item.action == PASS:
-            return self._read(item) if item.dereference else None
+            return self._handed_on(item) if item.dereference else []
         args = self.args(item)
         results = [self.register(item, output) for output in range(item.num_outputs)]
         if len(results) == 1 and results[0] in self.made.constants:
-            return None
-        return Compute(item, args, results)
+            return []
+        made: list[type_of_instruction] = []
+        for number, (position, *_) in enumerate(item.dereference):
+            # A reference is read where it is used.
+            target = f"r{item.id}_{position}"
+            made.append(Read(item, number, args[position], target))
+            args[position] = target
+        return [*made, Compute(item, args, results)]
 
-    def _read(self, item: NodeItem) -> Read:
+    def _handed_on(self, item: NodeItem) -> list[type_of_instruction]:
         if len(item.dereference) != 1 or item.dereference[0][0] != 0:
             raise Unrecognised(f"'{item.name}' reads its predicate from a variable")
-        return Read(item, self.register(*self.sources[item.id][0]), self.register(item, 0))
+        return [Read(item, 0, self.register(*self.sources[item.id][0]), self.register(item, 0))]
 
     # -- edges and values
 
@@ -376,9 +380,7 @@ class _Frame:
             if condition is not None:
                 if item.op in _SWITCHES:
                     self._check_predicate(unit, item)
-                made = owner.instruction(item)
-                if made is not None:
-                    unit.instructions.append(made)
+                unit.instructions += owner.instructions(item)
         for output in range(item.num_outputs):
             self._numbers.setdefault(owner.register(item, output), unit.number)
 

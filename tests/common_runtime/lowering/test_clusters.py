@@ -1,0 +1,165 @@
+"""Elementwise nodes over large arrays run tile by tile: same bits, nobody's array written over."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tfnb as tf
+from tests.common_runtime.lowering.test_control_flow import sources
+from tfnb.common_runtime.lowering.clusters import LARGE_BYTES, plan_tile
+from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
+from tfnb.common_runtime.lowering.program import Cluster, Compute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LARGE = LARGE_BYTES // 4 + 1000
+UNARY = [tf.negative, tf.square, tf.tanh, tf.sigmoid, tf.nn.relu, tf.abs, tf.sin, tf.exp]
+BINARY = [tf.add, tf.subtract, tf.multiply, tf.maximum, tf.minimum, tf.divide]
+
+
+def ramp(size: int = LARGE) -> Any:
+    """A large array."""
+    return np.linspace(-2.0, 2.0, size, dtype=np.float32)
+
+
+def both_ways(build: Callable[[Any], Any], value: Any) -> str:
+    """Runs ``build(placeholder)`` both ways on an array; returns the source."""
+    answers, source = [], ""
+    for when in (Lowering.NEVER, Lowering.ALWAYS):
+        with lowering(when), tf.Graph().as_default():
+            x = tf.placeholder(tf.float32, None)
+            fetches = build(x)
+            with tf.Session() as session:
+                session.run(tf.global_variables_initializer())
+                for _ in range(2):
+                    found = session.run(fetches, {x: value})
+                    answers.append([(one.dtype, one.shape, one.tobytes()) for one in found])
+                source = "".join(sources(session))
+    assert all(answer == answers[0] for answer in answers)
+    return source
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40)), max_size=14))
+def test_random_formulas_have_the_same_bits(choices):
+    """Some results are used twice, some are fetched, some operands are numbers."""
+
+    def build(x):
+        values = [x, tf.constant(0.5), tf.square(x)]
+        for op, a, b in choices:
+            left, right = values[a % len(values)], values[b % len(values)]
+            if op % 3:
+                values.append(BINARY[op % len(BINARY)](left, right))
+            else:
+                values.append(UNARY[op % len(UNARY)](left))
+        return [tf.identity(values[-1]), tf.identity(values[len(values) // 2]), x + values[-1]]
+
+    with np.errstate(all="ignore"):
+        both_ways(build, ramp())
+
+
+def test_a_chain_is_one_cluster_and_its_nodes_are_in_the_source():
+    """A line of the step, and below it a line for each node."""
+    source = both_ways(lambda x: [tf.tanh(x * 2.0 + 1.0) - 3.0], ramp())
+    assert "= tiles1(" in source
+    assert "def tiles1_tile(v" in source
+    assert source.count("'Tanh' (Tanh)") == 2
+
+
+@pytest.mark.parametrize("value", [[1.0, 2.0], 3.0, ramp(), ramp().reshape(2, -1), ramp(0)])
+def test_small_arrays_run_node_by_node(value):
+    """And so do scalars."""
+    both_ways(lambda x: [tf.tanh(x * 2.0 + 1.0) - 3.0], value)
+
+
+def test_shapes_that_have_to_be_broadcast_run_node_by_node():
+    """A row is added to each row; shapes that do not fit are refused as ever."""
+    value = ramp(1 << 20).reshape(1024, -1)
+    both_ways(lambda x: [(x + tf.reduce_sum(x, 0)) * 2.0 - 1.0], value)
+    with lowering(Lowering.ALWAYS), tf.Graph().as_default():
+        x, y = tf.placeholder(tf.float32, None), tf.placeholder(tf.float32, None)
+        z = tf.negative(x * y)
+        with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="Incomp"):
+            session.run(z, {x: value, y: ramp()})
+
+
+def test_nobodys_array_is_written_over():
+    """A feed, a variable, a constant, a fetched value, a view and the source of one."""
+    given = ramp()
+    kept = given.copy()
+    with lowering(Lowering.ALWAYS), tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None])
+        v = tf.Variable(kept, use_resource=True)
+        ref = tf.Variable(kept, use_resource=False)
+        constant = tf.constant(kept)
+        made = tf.cumsum(x)
+        view = tf.reshape(made, [2, -1])
+        fetches = [
+            tf.negative(tf.square(x)),
+            tf.negative(tf.square(v.read_value())),
+            tf.negative(tf.square(ref)),
+            tf.negative(tf.square(constant + x)),
+            tf.negative(tf.square(view)),
+            made,
+        ]
+        lonely = tf.negative(tf.square(tf.reshape(tf.cumsum(x), [2, -1])))
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            for _ in range(2):
+                *squares, whole = session.run(fetches, {x: given})
+                assert np.array_equal(given, kept)
+                assert np.array_equal(whole, np.cumsum(kept))
+                assert np.array_equal(squares[4].ravel(), -(whole * whole))
+                for square in squares[:3]:
+                    assert np.array_equal(square, -(kept * kept))
+                assert np.array_equal(session.run(lonely, {x: given}), squares[4])
+                assert np.array_equal(session.run(v), kept)
+                assert np.array_equal(session.run(ref), kept)
+
+
+def test_a_chain_needs_room_for_one_array():
+    """The result of fifty nodes stands where their input stood."""
+    with lowering(Lowering.ALWAYS), tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [])
+        y = tf.fill([1 << 21], x)
+        for number in range(50):
+            y = tf.add(y, y) if number % 2 else tf.multiply(y, 0.5)
+        total = tf.reduce_sum(y)
+        with tf.Session() as session:
+            session.run(total, {x: 1.0})
+            tracemalloc.start()
+            try:
+                assert session.run(total, {x: 1.0}) == 1 << 21
+                peak = tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+    assert peak < 1.4 * 4 * (1 << 21)
+
+
+def test_a_plan_writes_over_nothing_that_is_read_later():
+    """Every order of reading and writing of one tile, checked by running the plan on sets."""
+    names = iter("abcdefgh")
+
+    def node(*args):
+        return Compute(None, list(args), [next(names)])  # type: ignore[arg-type]
+
+    members = [node("x", "y"), node("x", "x"), node("a", "b"), node("y", "c"), node("d", "x")]
+    cluster = Cluster(1, ["x", "y"], "e", list(members))
+    for over in ("", "x", "y"):
+        plan = plan_tile(cluster, over)
+        held = {"x": "x", "y": "y"}
+        if over:
+            held["out"] = over
+        for member, target, places in zip(members, plan.targets, plan.places, strict=True):
+            for arg in member.args:
+                place = places.get(arg, "out" if arg == over else arg)
+                assert held[place] == arg
+            held[target] = member.results[0]
+        assert held["out"] == "e"

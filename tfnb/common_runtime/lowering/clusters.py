@@ -1,0 +1,319 @@
+"""Elementwise nodes of large arrays, run together tile by tile.
+
+A *cluster* is a node and the nodes before it whose results nobody else uses, all of one type and
+all able to write a tile of their result (``op.tile``).  Over large arrays it runs as one: what lies
+between the nodes stays in cache, and the result may take the place of an input that ends here.
+Whether it does is known when the arrays are there: they are large, of one shape, and in one piece;
+otherwise the nodes run one after the other.
+
+``find_clusters`` changes a program, ``plan_tile`` says which node writes where, and a
+``TiledCluster`` is what the emitted function calls.  An input is written over only if nobody else
+can see it: no other register, no variable, constant, feed, stack or view holds it, which its
+reference count tells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.common_runtime.immutable_executor_state import PURE_ONE
+from tfnb.common_runtime.lowering.program import (
+    Assign,
+    Block,
+    Cluster,
+    Compute,
+    Copy,
+    Program,
+    Read,
+    insides_of,
+    reads_of,
+)
+from tfnb.core.op_expression import tile_of
+from tfnb.core.work_sharder import shard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+TILE_BYTES = 1 << 18
+"""A few tiles of this size fit into the second cache."""
+LARGE_BYTES = 1 << 20
+"""Arrays from this size on run in tiles."""
+_FEWEST = 2  # nodes of a cluster
+
+
+# -- in the program --------------------------------------------------------------------------------
+
+
+def find_clusters(program: Program) -> None:
+    """Puts the clusters of a program in place of their nodes."""
+    uses: dict[str, int] = dict.fromkeys(program.predicates, 1)
+    _count_uses(program.root, uses)
+    _Finder(program.constants, uses).find(program.root)
+
+
+def _count_uses(block: Block, uses: dict[str, int]) -> None:
+    for instruction in block:
+        for name in reads_of(instruction):
+            uses[name] = uses.get(name, 0) + 1
+        for inside in insides_of(instruction):
+            _count_uses(inside, uses)
+
+
+class _Finder:
+    """Finds the clusters of one program."""
+
+    def __init__(self, constants: Mapping[str, Any], uses: Mapping[str, int]) -> None:
+        self._constants = constants
+        self._uses = uses
+        self._number = 0
+        # Clusters that may still grow, by the register of their result.
+        self._open: dict[str, list[Compute]] = {}
+        self._made: Block = []
+
+    def find(self, block: Block) -> None:
+        """Changes a block and the blocks inside it."""
+        for instruction in block:
+            for inside in insides_of(instruction):
+                _Finder.find(self, inside)
+        self._open, self._made = {}, []
+        for instruction in block:
+            if isinstance(instruction, Compute):
+                self._add(instruction)
+                continue
+            passes = isinstance(instruction, Copy | Assign | Read)
+            self._close(reads_of(instruction) if passes else list(self._open))
+            self._made.append(instruction)
+        self._close(list(self._open))
+        block[:] = self._made
+
+    def _add(self, compute: Compute) -> None:
+        item = compute.item
+        is_plain = item.action == PURE_ONE and item.kernel is not None
+        if not is_plain or item.kernel is None or tile_of(item.kernel) is None:
+            # A node that writes to a variable finds it unread by whoever comes later.
+            self._close(compute.args if is_plain else list(self._open))
+            self._made.append(compute)
+            return
+        members: list[Compute] = []
+        for name in dict.fromkeys(compute.args):
+            before = self._open.get(name)
+            if before is None:
+                continue
+            is_only_here = self._uses[name] == compute.args.count(name)
+            if is_only_here and before[-1].item.output_types[0] is item.output_types[0]:
+                del self._open[name]
+                members += before
+            else:
+                self._close([name])
+        self._open[compute.results[0]] = [*members, compute]
+
+    def _close(self, names: Iterable[str]) -> None:
+        """Writes down the clusters that give these registers."""
+        for name in names:
+            members = self._open.pop(name, None)
+            if members is None:
+                continue
+            inner = {member.results[0] for member in members}
+            inputs = dict.fromkeys(
+                arg for member in members for arg in member.args if arg not in inner
+            )
+            args = [arg for arg in inputs if np.ndim(self._constants.get(arg, _NO_CONSTANT))]
+            if len(members) < _FEWEST or not args or any(arg in self._constants for arg in args):
+                self._made += members
+            else:
+                self._number += 1
+                self._made.append(Cluster(self._number, args, name, list(members)))
+
+
+_NO_CONSTANT = np.empty(1)
+
+
+# -- which node writes where -----------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class TilePlan:
+    """Where each node of a cluster writes its tile.
+
+    Attributes:
+      targets: for each node ``out`` or ``spare1``, ...
+      places: for each register between the nodes, where its value stands.
+      num_spares: how many spare tiles are needed.
+    """
+
+    targets: list[str]
+    places: list[dict[str, str]]
+    num_spares: int
+
+
+def plan_tile(cluster: Cluster, over: str = "") -> TilePlan:
+    """Finds the places.
+
+    Args:
+      cluster: its nodes in their order.
+      over: an input that the result is written over; "" if the result has an array of its own.
+    """
+    members = [member for member in cluster.plain if isinstance(member, Compute)]
+    last_use = {arg: number for number, member in enumerate(members) for arg in member.args}
+    place: dict[str, str] = {}
+    free: list[str] = [] if over else ["out"]
+    plan = TilePlan([], [], 0)
+    for number, member in enumerate(members):
+        plan.places.append(dict(place))
+        ending = [arg for arg in dict.fromkeys(member.args) if last_use[arg] == number]
+        if over in ending:
+            free.insert(0, "out")
+        own = [place[arg] for arg in ending if arg in place]
+        if number == len(members) - 1:
+            target = "out"
+        elif own:
+            target = own[0]
+        elif free:
+            target = free.pop(0)
+        else:
+            plan.num_spares += 1
+            target = f"spare{plan.num_spares}"
+        free += [one for one in own if one != target]
+        for arg in ending:
+            place.pop(arg, None)
+        place[member.results[0]] = target
+        plan.targets.append(target)
+    return plan
+
+
+# -- in a step -------------------------------------------------------------------------------------
+
+type_of_tile = tuple["Callable[..., None]", int]
+
+
+class TiledCluster:
+    """What the emitted function calls for a cluster: the result, or None to run node by node."""
+
+    __slots__ = ("_dtype", "_least", "_members", "_over", "_size", "_tile", "_works")
+
+    def __init__(
+        self,
+        dtype: np.dtype[Any],
+        members: Sequence[Collection[int | str]],
+        tile: type_of_tile,
+        over: Mapping[int, type_of_tile],
+    ) -> None:
+        """Binds the functions.
+
+        Args:
+          dtype: of all arrays.
+          members: for each node its inputs: numbers of arguments, names of other results.
+          tile: a function of tiles of the arguments, of the result and of spare tiles, and how many
+            of these it wants.
+          over: the same for results that are written over an argument, by its number.
+        """
+        self._dtype = dtype
+        self._members = members
+        self._tile = tile
+        self._over = over
+        self._size = TILE_BYTES // dtype.itemsize
+        self._least = LARGE_BYTES // dtype.itemsize
+        self._works: dict[tuple[int, ...], bool] = {}
+
+    def __call__(self, *args: Any) -> Any:
+        """The result in an array, or None."""
+        for arg in args:
+            if arg.__class__ is np.ndarray and arg.size >= self._least:
+                break
+        else:
+            return None
+        shape = arg.shape
+        del arg
+        if not self._fits(args, shape):
+            return None
+        found = _only_here(args, self._over)
+        (tile, num_spares), out = self._tile, None
+        if found >= 0:
+            (tile, num_spares), out = self._over[found], args[found]
+        if out is None:
+            try:
+                out = np.empty(shape, self._dtype)
+            except MemoryError:
+                return None  # the nodes themselves find the words
+        target = out.reshape(-1)
+        flat = [arg.reshape(-1) if arg.shape else None for arg in args]
+        size = self._size
+
+        def work(first: int, last: int) -> None:
+            spares = [np.empty(size, self._dtype) for _ in range(num_spares)]
+            for start in range(first * size, min(last * size, target.size), size):
+                here = slice(start, start + size)
+                result = target[here]
+                tile(
+                    *[
+                        scalar if whole is None else whole[here]
+                        for whole, scalar in zip(flat, args, strict=True)
+                    ],
+                    result,
+                    *[spare[: result.size] for spare in spares],
+                )
+
+        shard(-(-target.size // size), 1, work)
+        return out
+
+    def _fits(self, args: Sequence[Any], shape: tuple[int, ...]) -> bool:
+        scalars = []
+        for number, arg in enumerate(args):
+            if getattr(arg, "dtype", None) != self._dtype:
+                return False
+            if not arg.shape:
+                scalars.append(number)
+            elif arg.shape != shape or not arg.flags.c_contiguous:
+                return False
+        if not scalars:
+            return True
+        key = tuple(scalars)
+        works = self._works.get(key)
+        if works is None:
+            works = self._works[key] = self._has_arrays_everywhere(key)
+        return works
+
+    def _has_arrays_everywhere(self, scalars: Collection[int]) -> bool:
+        """Whether no node would combine scalars only, which is not done in tiles."""
+        return all(
+            any(isinstance(source, str) or source not in scalars for source in sources)
+            for sources in self._members
+        )
+
+
+def _only_here(args: Sequence[Any], numbers: Iterable[int]) -> int:
+    """The first of some arguments that is an array which only the calling function holds, or -1."""
+    for number in numbers:
+        if getrefcount(args[number]) <= _ALONE and args[number].shape:
+            flags = args[number].flags
+            if flags.owndata and flags.writeable and args[number].base is None:
+                return number
+    return -1
+
+
+class _Probe:
+    """Called like a cluster."""
+
+    def __call__(self, *args: Any) -> int:
+        return _count(args, (0,))
+
+
+def _count(args: Sequence[Any], numbers: Iterable[int]) -> int:
+    for number in numbers:
+        return getrefcount(args[number])
+    return 0
+
+
+def _count_alone() -> int:
+    probe, value = _Probe(), np.empty(1)
+    count = probe(value)
+    del value
+    return count
+
+
+# What getrefcount says in `_only_here` of an array that one local variable of the caller holds.
+_ALONE = _count_alone()
