@@ -16,6 +16,7 @@ from tfnb.core import errors
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.work_sharder import shard
 from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import shape_text
 
@@ -159,15 +160,37 @@ def resize_bilinear_op(
         return values
     top, bottom, y = neighbours(images.shape[1], height, align_corners, half_pixel_centers)
     left, right, x = neighbours(images.shape[2], width, align_corners, half_pixel_centers)
-    x, y = x[None, None, :, None], y[None, :, None, None]
+    channels = images.shape[3]
+    out = np.empty((len(images), height, width * channels), np.float32)
+    across, down = np.repeat(x, channels), y[:, None]
 
-    def along_rows(rows: Any) -> Any:
-        picked = values[:, rows]
-        first = picked[:, :, left]
-        return first + (picked[:, :, right] - first) * x
+    def work(begin: int, end: int) -> None:
+        # Along the rows that there are, then between them.
+        for image, target in zip(values[begin:end], out[begin:end], strict=True):
+            rows = _between(image.take(left, 1), image.take(right, 1), across)
+            np.add(*_step(rows.take(top, 0), rows.take(bottom, 0), down), out=target)
 
-    upper = along_rows(top)
-    return upper + (along_rows(bottom) - upper) * y
+    if out.size:
+        shard(len(images), _LEAST_PIXELS // (out.size // len(images)) + 1, work)
+    return out.reshape(len(images), height, width, channels)
+
+
+# So many numbers are worth a thread.
+_LEAST_PIXELS = 1 << 16
+
+
+def _between(first: Any, second: Any, fraction: Any) -> Any:
+    """``first + (second - first) * fraction`` along rows of a width's channels."""
+    flat = (len(first), fraction.size)
+    one, step = _step(first.reshape(flat), second.reshape(flat), fraction)
+    return np.add(one, step, out=step)
+
+
+def _step(first: Any, second: Any, fraction: Any) -> tuple[Any, Any]:
+    """The first, and how far it is to the place between the two; writes over the second."""
+    second -= first
+    second *= fraction
+    return first, second
 
 
 def _refuse_both(align_corners: bool, half_pixel_centers: bool) -> None:

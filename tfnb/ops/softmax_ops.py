@@ -91,9 +91,16 @@ def _large(function: Any, x: Any) -> Any:
     return out
 
 
+# Exponentials of numbers within this can be added up as they are.
+_SAFE = 40
+
+
 def _softmax_rows(x: Any, out: Any) -> None:
-    np.subtract(x, x.max(axis=1, keepdims=True), out=out)
-    np.exp(out, out=out)
+    if x.max() <= _SAFE and x.min() >= -_SAFE:
+        np.exp(x, out=out)
+    else:
+        np.subtract(x, x.max(axis=1, keepdims=True), out=out)
+        np.exp(out, out=out)
     np.multiply(out, x.dtype.type(1) / sum_over(np, out, (1,), True), out=out)
 
 
