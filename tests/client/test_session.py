@@ -481,3 +481,14 @@ def test_numpy_warns_again_after_a_step() -> None:
             with pytest.raises(tf.errors.InvalidArgumentError):
                 sess.run(refused, {x: 3e38, shape: [2, 2]})
             assert np.geterr()["over"] == "raise"
+
+
+def test_metadata_without_options_has_the_cost_graph() -> None:
+    """As in TensorFlow, whether options are given or not."""
+    config = tf.ConfigProto()
+    config.graph_options.build_cost_model = 1
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        y = tf.square(tf.constant(3.0), name="y")
+        metadata = tf.RunMetadata()
+        session.run(y, run_metadata=metadata)
+    assert len(metadata.cost_graph.node) == 4

@@ -243,7 +243,8 @@ class BaseSession:
                 f'"{type(run_metadata).__name__}"'
             )
         recorded = RunMetadata()
-        result = plan.run(values, options, recorded)
+        # Who asks for metadata alone gets what the session records of itself: its cost graph.
+        result = plan.run(values, RunOptions() if options is None else options, recorded)
         run_metadata.CopyFrom(recorded)
         return result
 

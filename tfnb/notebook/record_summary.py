@@ -31,14 +31,12 @@ def record_text(record: RunRecord) -> str:
     dead = int(np.count_nonzero(record.kind == DEAD))
     heading = f"step {record.step_id}: {duration_text(record.duration_ns)}, {runs:,} nodes ran"
     lines = [heading + (f", {dead:,} dead" if dead else "")]
-    for index, frame in enumerate(record.frames):
-        if frame.name:
-            begun = record.kind == ITERATION_STARTED
-            count = int(np.count_nonzero(begun & (record.frame == index)))
-            lines.append(f"  loop {one_line(frame.name)}: {count:,} iterations")
-        if len(lines) > _MOST_LANES:
-            lines.append(f"  and {len(record.frames) - index - 1} more loops")
-            break
+    loops = _loops(record)
+    for (_, name), (iterations, entered) in list(loops.items())[:_MOST_LANES]:
+        often = f", entered {entered:,}×" if entered > 1 else ""
+        lines.append(f"  loop {one_line(name)}: {iterations:,} iterations{often}")
+    if len(loops) > _MOST_LANES:
+        lines.append(f"  and {len(loops) - _MOST_LANES} more loops")
     slowest = _slowest(record)
     if slowest:
         shown = ", ".join(f"{one_line(name)} {duration_text(ns)}" for name, ns in slowest)
@@ -48,6 +46,19 @@ def record_text(record: RunRecord) -> str:
     if record.dropped:
         lines.append(f"  {record.dropped:,} later events were not kept")
     return "\n".join(lines)
+
+
+def _loops(record: RunRecord) -> dict[tuple[int, str], tuple[int, int]]:
+    """(partition, name) -> how many iterations began, and how often the loop was entered."""
+    begun = np.bincount(
+        record.frame[record.kind == ITERATION_STARTED], minlength=len(record.frames)
+    )
+    found: dict[tuple[int, str], tuple[int, int]] = {}
+    for frame, iterations in zip(record.frames, begun.tolist()):
+        if frame.name:
+            before, entered = found.get((frame.partition, frame.name), (0, 0))
+            found[frame.partition, frame.name] = before + iterations, entered + 1
+    return found
 
 
 def record_svg(record: RunRecord) -> str:
