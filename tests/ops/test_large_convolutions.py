@@ -210,6 +210,9 @@ def test_pooling_and_its_gradients(
         _close(got, want)
         y = _normal(*want.shape, seed=1).astype(dtype)
         _close(*_both("AvgPoolGrad", np.array(images, "i4"), y, **attrs))
+        pooled, _ = _both("MaxPool", x, **attrs)
+        _close(*_both("MaxPoolGrad", x, pooled, y, **attrs))
+        _close(*_both("MaxPoolGradGrad", x, pooled, x, **attrs))
         x[0, 3, 4, 5], x[0, 6, 1, 3], x[0, 7, 3, 2] = np.nan, np.inf, -np.inf
 
 

@@ -10,13 +10,14 @@ means.
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core.work_sharder import shard
-from tfnb.ops.large_arrays import is_large
+from tfnb.ops.large_arrays import choose, is_large, zero_where
 from tfnb.ops.windows import Window, pad_spatial, unpad_spatial
 
 if TYPE_CHECKING:
@@ -131,12 +132,20 @@ def winners(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
         # Padding is as low as these cells, and must not win over them.
         real = pad_spatial(xp, xp.ones((1, *x.shape[1:-1], 1), bool), windows, 1, 0)
     won: Any = None
+    by_bits = is_large(xp, x) and real is None and _number_of_cells(windows) < 128
     for number, cells in enumerate(_cells(windows)):
         candidate = padded[cells]
         if best is None:
             best = candidate.copy()
-            place = xp.zeros(best.shape, np.int32)
+            place = xp.zeros(best.shape, np.int8 if by_bits else np.int32)
             won = None if real is None else xp.broadcast_to(real[cells], best.shape)
+            continue
+        if by_bits:
+            candidate = np.ascontiguousarray(candidate)
+            better = candidate > best
+            choose(np, better, candidate, best, out=best)
+            # Later numbers are the larger ones.
+            np.maximum(place, better.view(np.int8) * np.int8(number), out=place)
             continue
         better = candidate > best
         if won is not None:
@@ -147,13 +156,36 @@ def winners(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
     return place
 
 
+def _number_of_cells(windows: Sequence[Window]) -> int:
+    return math.prod(w.filter for w in windows)
+
+
+def max_pool_grad(xp: Any, x: Any, grad: Any, windows: Sequence[Window]) -> Any:
+    """The gradient of every output added to the first of the largest cells of its window."""
+    if not _suits(xp, x, windows):
+        return spread_to_winners(xp, grad, winners(xp, x, windows), windows, x.shape)
+    blocks, total = _blocks(x), np.empty(x.shape, grad.dtype)
+
+    def work(begin: int, end: int) -> None:
+        for first, last in blocks[begin:end]:
+            some = x[first:last]
+            place = winners(np, some, windows)
+            total[first:last] = spread_to_winners(np, grad[first:last], place, windows, some.shape)
+
+    shard(len(blocks), 1, work)
+    return total
+
+
 def spread_to_winners(
     xp: Any, grad: Any, place: Any, windows: Sequence[Window], input_shape: Sequence[int]
 ) -> Any:
     """The gradient of every output added to the input cell that won."""
     total = xp.zeros((input_shape[0], *(w.padded for w in windows), input_shape[-1]), grad.dtype)
     for number, cells in enumerate(_cells(windows)):
-        total[cells] += grad * (place == number)
+        if is_large(xp, grad) and grad.flags.c_contiguous:
+            total[cells] += zero_where(np, place != number, grad.copy())
+        else:
+            total[cells] += grad * (place == number)
     return unpad_spatial(total, windows, 1)
 
 

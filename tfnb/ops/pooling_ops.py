@@ -184,8 +184,7 @@ def _max_pool_grad(
     if rank == 5 and xp is np:
         # In volumes TensorFlow's CPU kernel looks for what is equal, and gives to all of it.
         return kernels.spread_to_equals(xp, x, output, grad, windows)
-    place = kernels.winners(xp, x, windows)
-    return kernels.spread_to_winners(xp, grad, place, windows, x.shape)
+    return kernels.max_pool_grad(xp, x, grad, windows)
 
 
 def _check_output(value: Any, windows: Sequence[Window], shape: Sequence[int], name: str) -> None:
