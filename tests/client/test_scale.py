@@ -15,6 +15,7 @@ import tfnb as tf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import FrameType
 
 pytestmark = pytest.mark.slow
 DEEP = 5 * sys.getrecursionlimit()
@@ -178,3 +179,40 @@ def test_a_large_constant_and_a_long_name(sess: tf.Session) -> None:
     found = sess.run(y)
     assert found[-1] == value[-1]
     assert found.shape == value.shape
+
+
+def test_a_cell_costs_what_is_new(sess: tf.Session) -> None:
+    """One more op and its run take as many calls of functions in a large graph as in a small one.
+
+    What ran before keeps its executors.
+    """
+    start = tf.constant(1.5)
+
+    def cell(factor: float) -> None:
+        assert sess.run(tf.multiply(start, factor)) == 1.5 * factor
+
+    def num_calls() -> int:
+        count = 0
+
+        def note(frame: FrameType, event: str, arg: object) -> None:
+            nonlocal count
+            count += 1
+
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            cell(3.0)
+        finally:
+            sys.setprofile(before)
+        return count
+
+    for factor in range(3):
+        cell(float(factor))
+    few = min(num_calls() for _ in range(3))
+    known = dict(sess._session._executors)
+    chain = start
+    for _ in range(2000):
+        chain = tf.negative(chain)
+    assert sess.run(chain) == 1.5
+    assert min(num_calls() for _ in range(3)) <= few * 1.05
+    assert all(sess._session._executors[key] is found for key, found in known.items())

@@ -5,9 +5,11 @@ Corresponds to TensorFlow's ``model_pruner.cc`` and ``debug_stripper.cc``.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.static_shapes import control_inputs_of
+from tfnb.graph.graph import SINK_ID
 from tfnb.graph.tensor_id import parse_tensor_name
 
 if TYPE_CHECKING:
@@ -73,10 +75,11 @@ def unneeded_report(full_graph: Graph, graph: Graph, feeds: Iterable[str]) -> li
     size = sum(1 for node in graph.op_nodes() if full_graph.find_node(node.name) is not None)
     unneeded = full_graph.num_op_nodes - size - sum(graph.find_node(name) is None for name in fed)
     actions: list[str] = []
-    for node in full_graph.op_nodes():
+    # Not op_nodes(), which takes a copy of all that there are.
+    for node in itertools.islice(full_graph.nodes, SINK_ID + 1, None):
         if len(actions) >= min(unneeded, _MAX_NAMED):
             break
-        if graph.find_node(node.name) is None and node.name not in fed:
+        if node is not None and graph.find_node(node.name) is None and node.name not in fed:
             actions.append(f"'{node.name}' ({node.op}) is not needed")
     if unneeded > len(actions):
         actions.append(f"and {unneeded - len(actions)} more are not needed")
