@@ -45,6 +45,7 @@ from tfnb.client.public import python as python
 from tfnb.client.public import python_io as python_io
 from tfnb.client.public import quantization as quantization
 from tfnb.client.public import queue as queue
+from tfnb.client.public import ragged as ragged
 from tfnb.client.public import random as random
 from tfnb.client.public import resource_loader as resource_loader
 from tfnb.client.public import safety as safety
@@ -410,6 +411,7 @@ from tfnb.ops.queues import PaddingFIFOQueue as PaddingFIFOQueue
 from tfnb.ops.queues import PriorityQueue as PriorityQueue
 from tfnb.ops.queues import QueueBase as QueueBase
 from tfnb.ops.queues import RandomShuffleQueue as RandomShuffleQueue
+from tfnb.ops.ragged.ragged_tensor import RaggedTensor as RaggedTensor
 from tfnb.ops.random_ops import multinomial as multinomial
 from tfnb.ops.random_ops import random_crop as random_crop
 from tfnb.ops.random_ops import random_gamma as random_gamma
@@ -684,6 +686,7 @@ __all__ = [
     "PriorityQueue",
     "QUANTIZED_DTYPES",
     "QueueBase",
+    "RaggedTensor",
     "RandomShuffleQueue",
     "ReaderBase",
     "RegisterGradient",
@@ -1042,6 +1045,7 @@ __all__ = [
     "queue",
     "quint16",
     "quint8",
+    "ragged",
     "random",
     "random_crop",
     "random_gamma",

@@ -66,7 +66,8 @@ def _resolved(full: str) -> Any:
 
 def _split(text: str) -> list[str]:
     """The parameters, without those that came later and those that take the rest."""
-    parts = [part for part in text.split(", ") if part and not part.startswith("*")]
+    # Decorated class methods of TensorFlow show their class.
+    parts = [part for part in text.removeprefix("cls, ").split(", ") if part and part[0] != "*"]
     return [part for part in parts if part.partition("=")[0] not in _LATER]
 
 

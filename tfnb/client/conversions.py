@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from tfnb.framework.dispatch import CompositeTensor
 from tfnb.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
 from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
 
@@ -103,6 +104,13 @@ _CONVERSIONS += [
         lambda slices: (_slices_parts(slices), _slices_value),
         lambda slices, value: list(zip(_slices_parts(slices), value, strict=False)),
         _slices_parts,
+        is_stable=True,
+    ),
+    Conversion(
+        CompositeTensor,
+        lambda value: (value._parts(), value._fetched),
+        lambda value, fed: value._fed(fed),
+        lambda value: value._parts(),
         is_stable=True,
     ),
 ]

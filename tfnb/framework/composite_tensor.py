@@ -10,6 +10,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.tensor_shape import TensorShape, unknown_shape
+from tfnb.framework.dispatch import CompositeTensor
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.sparse_tensor import SparseTensor
 
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 
 def is_composite(value: Any) -> bool:
     """Whether a value stands for several tensors."""
-    return isinstance(value, (SparseTensor, IndexedSlices))
+    return isinstance(value, (SparseTensor, IndexedSlices, CompositeTensor))
 
 
 def components(value: Any) -> list[Tensor]:
     """The tensors that a composite value stands for."""
     if isinstance(value, SparseTensor):
         return [value.indices, value.values, value.dense_shape]
+    if isinstance(value, CompositeTensor):
+        return value._parts()
     assert isinstance(value, IndexedSlices)
     parts = [value.values, value.indices]
     return parts if value.dense_shape is None else [*parts, value.dense_shape]
@@ -42,6 +45,8 @@ def with_components(like: Any, parts: Sequence[Any]) -> Any:
     """
     if isinstance(like, IndexedSlices):
         return IndexedSlices(*parts)
+    if isinstance(like, CompositeTensor):
+        return like._with_parts(parts)
     sparse = SparseTensor(*parts)
     sparse.set_shape(like.shape)
     return sparse
@@ -56,6 +61,8 @@ def spec_text(value: Any) -> str:
     """A composite value's kind, shape and types, for messages."""
     if isinstance(value, SparseTensor):
         return f"SparseTensorSpec({value.shape!r}, tf.{value.dtype.name})"
+    if isinstance(value, CompositeTensor):
+        return f"{type(value).__name__}Spec({', '.join(str(t.shape) for t in value._parts())})"
     dense = "None" if value.dense_shape is None else f"tf.{value.dense_shape.dtype.name}"
     return (
         f"IndexedSlicesSpec({_whole_shape(value)!r}, tf.{value.dtype.name}, "
@@ -74,6 +81,8 @@ def component_shapes(value: Any, invariant: TensorShape | None = None) -> list[T
     Raises:
       ValueError: the invariant has another rank than such a shape can have.
     """
+    if isinstance(value, CompositeTensor):
+        return value._part_shapes()
     if isinstance(value, SparseTensor):
         return _sparse_shapes(value.shape.rank if invariant is None else _rank_of(invariant))
     if invariant is None:

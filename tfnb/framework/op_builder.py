@@ -15,6 +15,7 @@ from tfnb.core import op_registry
 from tfnb.framework.attr_conversion import not_allowed_type
 from tfnb.framework.convert import convert_to_tensor, internal_convert_n_to_tensor
 from tfnb.framework.default_graph import _assert_same_graph, get_default_graph
+from tfnb.framework.dispatch import composite_among
 from tfnb.framework.graph_scopes import enter_name
 from tfnb.framework.op_plan import OpPlan, Signature, plan_of
 from tfnb.framework.operation import Operation
@@ -97,6 +98,12 @@ def _signature(plan: OpPlan, inputs: Sequence[Any], flat: Sequence[Tensor]) -> S
 def _build_converting(
     plan: OpPlan, name: str, inputs: Sequence[Any], given: dict[str, Any] | None
 ) -> Any:
+    composite = composite_among(inputs)
+    if composite is not None:
+        arguments = dict(given or {})
+        if name != plan.name:
+            arguments["name"] = name
+        return composite._dispatch(plan.definition, tuple(inputs), arguments)
     graph = graph_of_inputs([*_flat(plan, inputs), *(given.values() if given else ())])
     with graph.as_default():
         state = graph._scopes()

@@ -14,6 +14,7 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.sparse_tensor import SparseTensor
@@ -112,6 +113,7 @@ def _carries_gradient(dtype: DType) -> bool:
     return dtype.is_floating or dtype.is_complex
 
 
+@dispatchable
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """The numbers of a tensor (or of a sparse tensor, or of slices) in another type."""
     base_type = dtypes.as_dtype(dtype).base_dtype

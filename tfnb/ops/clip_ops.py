@@ -11,6 +11,7 @@ from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import unchanged_shape
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.scopes import colocate_with, name_scope
 from tfnb.ops import array_ops, reduction_ops
@@ -72,6 +73,7 @@ def _(op: Any, grad: Any) -> Any:
 # ----------------------------------------------------------------------- functions of Python's side
 
 
+@dispatchable
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """Every element limited to a range; slices and the rest of a tensor's structure are kept."""
     with name_scope(name, "clip_by_value", [t, clip_value_min, clip_value_max]) as scope:

@@ -19,6 +19,7 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import Dimension, TensorShape
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor, register_tensor_conversion_function
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops.broadcasting import shape_text
@@ -132,6 +133,7 @@ def _(op: Any, *grads: Any) -> Any:
     return stack(grads, axis=op.get_attr("axis"))
 
 
+@dispatchable
 def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     """Tensors of one shape side by side along a new axis.
 
@@ -491,6 +493,7 @@ def _concat_gradient_of_slices(grad: Any, values: Any, axis: Any) -> list[Any]:
     return grads
 
 
+@dispatchable
 def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     """Tensors one after another along an existing axis.
 

@@ -17,6 +17,7 @@ from tfnb.core.tensor_proto import encode_tensor
 from tfnb.core.tensor_shape import Dimension, TensorShape
 from tfnb.core.tensor_util import convert_to_ndarray
 from tfnb.framework.convert import constant_node, convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops.opaque_values import is_opaque
@@ -463,6 +464,7 @@ def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Te
     return _full(1, shape, dtype, name, "ones")
 
 
+@dispatchable
 def zeros_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
@@ -488,6 +490,7 @@ def zeros_like(
         return found
 
 
+@dispatchable
 def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:

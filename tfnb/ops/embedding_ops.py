@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import colocate_with, device, name_scope
 from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
 from tfnb.ops import gather_ops, shape_ops, where_ops
@@ -47,6 +48,7 @@ def _as_list(params: Any) -> list[Any]:
     return list(params) if isinstance(params, (list, tuple)) else [params]
 
 
+@dispatchable
 def embedding_lookup(
     params: Any,
     ids: Any,

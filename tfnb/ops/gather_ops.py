@@ -16,6 +16,7 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.scopes import colocate_with, name_scope
 from tfnb.ops.broadcasting import shape_text
@@ -309,6 +310,7 @@ def _flat_batch_indices(params_shape: Any, indices: Any, batch: int) -> Tensor:
     return found
 
 
+@dispatchable
 def gather(
     params: Any,
     indices: Any,

@@ -9,6 +9,7 @@ from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.dispatch import dispatchable
 from tfnb.ops.constant_ops import unchanged_shape_and_handle
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def _(op: Any, grad: Any) -> Any:
     return grad
 
 
+@dispatchable
 def identity(input: Any, name: str | None = None) -> Any:
     """A tensor with the same value, as an op of its own.
 

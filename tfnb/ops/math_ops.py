@@ -16,6 +16,7 @@ import numpy as np
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.indexed_slices import (
     IndexedSlices,
     convert_n_to_tensor_or_indexed_slices,
@@ -117,6 +118,7 @@ EXPORTS = {
 # --------------------------------------------------------------------------------------- arithmetic
 
 
+@dispatchable
 def add(x: Any, y: Any, name: str | None = None) -> Any:
     """X + y; strings are joined."""
     with name_scope(name, "Add", [x]) as scope:
@@ -125,11 +127,13 @@ def add(x: Any, y: Any, name: str | None = None) -> Any:
         return (add_op if x.dtype.base_dtype == dtypes.string else add_v2)(x, y, name=scope)
 
 
+@dispatchable
 def subtract(x: Any, y: Any, name: str | None = None) -> Any:
     """X - y."""
     return sub(x, y, name=name)
 
 
+@dispatchable
 def multiply(x: Any, y: Any, name: str | None = None) -> Any:
     """X * y."""
     return mul(x, y, name=name)
@@ -175,6 +179,7 @@ def _divisible(x: Any, y: Any, where: str) -> tuple[Any, Any]:
     return (x, y) if target is None else (cast(x, target), cast(y, target))
 
 
+@dispatchable
 def truediv(x: Any, y: Any, name: str | None = None) -> Any:
     """X / y as Python 3 means it: integers become floating-point numbers first.
 
@@ -188,6 +193,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
         return real_div(x, y, name=scope)
 
 
+@dispatchable
 def div(x: Any, y: Any, name: str | None = None) -> Any:
     """X / y as Python 2 meant it: integers are divided rounding down.
 
@@ -203,6 +209,7 @@ def div(x: Any, y: Any, name: str | None = None) -> Any:
         return floor_div(x, y, name=scope)
 
 
+@dispatchable
 def divide(x: Any, y: Any, name: str | None = None) -> Any:
     """X / y."""
     if name is not None:
@@ -212,6 +219,7 @@ def divide(x: Any, y: Any, name: str | None = None) -> Any:
     return x / y
 
 
+@dispatchable
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
     """X / y, and 0 wherever y is 0.
 
@@ -249,12 +257,14 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
         return div_no_nan_op(one, x, name=scope)
 
 
+@dispatchable
 def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
     """X / y rounded down."""
     with name_scope(name, "floordiv", [x, y]) as scope:
         return floor_div(x, y, name=scope)
 
 
+@dispatchable
 def pow(x: Any, y: Any, name: str | None = None) -> Any:
     """X to the power y."""
     with name_scope(name, "Pow", [x]) as scope:
@@ -276,6 +286,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     return mul(scalar, x, name=name)
 
 
+@dispatchable
 def xdivy(x: Any, y: Any, name: str | None = None) -> Any:
     """X / y, and 0 wherever x is 0."""
     with name_scope(name, "xdivy", [x]):
@@ -291,6 +302,7 @@ def xlog1py(x: Any, y: Any, name: str | None = None) -> Any:
 # ----------------------------------------------------------------------------- one tensor at a time
 
 
+@dispatchable
 def abs(x: Any, name: str | None = None) -> Any:
     """Absolute value; the modulus of complex numbers."""
     with name_scope(name, "Abs", [x]) as scope:
@@ -300,6 +312,7 @@ def abs(x: Any, name: str | None = None) -> Any:
         return abs_op(x, name=scope)
 
 
+@dispatchable
 def sign(x: Any, name: str | None = None) -> Any:
     """-1, 0 or 1; x / |x| for complex numbers."""
     x = convert_to_tensor(x)
@@ -309,32 +322,38 @@ def sign(x: Any, name: str | None = None) -> Any:
     return sign_op(x, name=name)
 
 
+@dispatchable
 def round(x: Any, name: str | None = None) -> Any:
     """Nearest whole number, halves to the even one; integers come back as they are."""
     x = convert_to_tensor(x, name="x")
     return x if x.dtype.is_integer else round_op(x, name=name)
 
 
+@dispatchable
 def ceil(x: Any, name: str | None = None) -> Any:
     """The smallest whole number not below x."""
     return ceil_op(x, name=name)
 
 
+@dispatchable
 def floor(x: Any, name: str | None = None) -> Any:
     """The largest whole number not above x."""
     return floor_op(x, name=name)
 
 
+@dispatchable
 def exp(x: Any, name: str | None = None) -> Any:
     """E to the power x."""
     return exp_op(x, name=name)
 
 
+@dispatchable
 def sqrt(x: Any, name: str | None = None) -> Any:
     """Square root."""
     return sqrt_op(x, name=name)
 
 
+@dispatchable
 def rsqrt(x: Any, name: str | None = None) -> Any:
     """1 / sqrt(x)."""
     return rsqrt_op(x, name=name)
@@ -345,12 +364,14 @@ def acos(x: Any, name: str | None = None) -> Any:
     return acos_op(x, name=name)
 
 
+@dispatchable
 def sigmoid(x: Any, name: str | None = None) -> Any:
     """1 / (1 + exp(-x))."""
     with name_scope(name, "Sigmoid", [x]) as scope:
         return sigmoid_op(convert_to_tensor(x, name="x"), name=scope)
 
 
+@dispatchable
 def log_sigmoid(x: Any, name: str | None = None) -> Any:
     """log(1 / (1 + exp(-x))) without overflow."""
     with name_scope(name, "LogSigmoid", [x]) as scope:
@@ -361,16 +382,19 @@ def log_sigmoid(x: Any, name: str | None = None) -> Any:
 # ----------------------------------------------------------------------------- comparison and logic
 
 
+@dispatchable
 def equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Whether x and y are equal, element by element."""
     return equal_op(x, y, name=name)
 
 
+@dispatchable
 def not_equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Whether x and y differ, element by element."""
     return not_equal_op(x, y, name=name)
 
 
+@dispatchable
 def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:
     """Whether exactly one of the two is true."""
     return logical_and(logical_or(x, y), logical_not(logical_and(x, y)), name=name)

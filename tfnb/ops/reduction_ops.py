@@ -18,6 +18,7 @@ from tfnb.core.shape_inference import SCALAR_SHAPE, UNKNOWN_SHAPE, InferenceCont
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import colocate_with, device, name_scope
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.ops import array_ops, complex_ops, data_flow_ops, sequence_ops
@@ -540,6 +541,7 @@ def _reduce(
     return output
 
 
+@dispatchable
 def reduce_sum(
     input_tensor: Any,
     axis: Any = None,
@@ -552,6 +554,7 @@ def reduce_sum(
     return _reduce(sum_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@dispatchable
 def reduce_mean(
     input_tensor: Any,
     axis: Any = None,
@@ -564,6 +567,7 @@ def reduce_mean(
     return _reduce(mean_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@dispatchable
 def reduce_prod(
     input_tensor: Any,
     axis: Any = None,
@@ -576,6 +580,7 @@ def reduce_prod(
     return _reduce(prod_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@dispatchable
 def reduce_max(
     input_tensor: Any,
     axis: Any = None,
@@ -588,6 +593,7 @@ def reduce_max(
     return _reduce(max_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@dispatchable
 def reduce_min(
     input_tensor: Any,
     axis: Any = None,
@@ -600,6 +606,7 @@ def reduce_min(
     return _reduce(min_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@dispatchable
 def reduce_all(
     input_tensor: Any,
     axis: Any = None,
@@ -612,6 +619,7 @@ def reduce_all(
     return _reduce(all_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@dispatchable
 def reduce_any(
     input_tensor: Any,
     axis: Any = None,

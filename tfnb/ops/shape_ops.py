@@ -21,6 +21,7 @@ from tfnb.core.shape_inference import (
 )
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.constant_ops import constant
@@ -160,6 +161,7 @@ def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -
     return shape_n_op(input, out_type=out_type, name=name)
 
 
+@dispatchable
 def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     """The number of elements of a tensor; a constant where it is known while building."""
     return size_internal(input, name, optimize=True, out_type=out_type or dtypes.int32)
@@ -190,6 +192,7 @@ def size_internal(
         return found
 
 
+@dispatchable
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of dimensions of a tensor; a constant where it is known while building."""
     return rank_internal(input, name, optimize=True)
@@ -370,6 +373,7 @@ def _(op: Any, grad: Any) -> Any:
     return reshape_op(grad, shape(op.inputs[0])), None
 
 
+@dispatchable
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """The tensor with a new dimension of size 1 at position ``axis`` (``dim`` is its old name)."""
     position = _renamed("axis", axis, "dim", dim)

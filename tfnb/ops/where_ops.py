@@ -11,6 +11,7 @@ from tfnb.core.op_registry import register_op
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.ops.concat_ops import concat
 from tfnb.ops.gather_ops import gather
@@ -89,6 +90,7 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = No
     raise ValueError("x and y must both be non-None or both be None.")
 
 
+@dispatchable
 def boolean_mask(
     tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: Any = None
 ) -> Tensor:

@@ -1,5 +1,12 @@
 # The names of tf.strings; written by scripts/generate_public_names.py.
 # ruff: noqa
+from tfnb.ops.ragged.strings import bytes_split as bytes_split
+from tfnb.ops.ragged.strings import ngrams as ngrams
+from tfnb.ops.ragged.strings import unicode_decode as unicode_decode
+from tfnb.ops.ragged.strings import unicode_decode_with_offsets as unicode_decode_with_offsets
+from tfnb.ops.ragged.strings import unicode_encode as unicode_encode
+from tfnb.ops.ragged.strings import unicode_split as unicode_split
+from tfnb.ops.ragged.strings import unicode_split_with_offsets as unicode_split_with_offsets
 from tfnb.ops.regex_ops import regex_full_match as regex_full_match
 from tfnb.ops.regex_ops import regex_replace as regex_replace
 from tfnb.ops.string_hash_ops import string_to_hash_bucket as to_hash_bucket
@@ -22,10 +29,12 @@ from tfnb.ops.unicode_ops import unicode_transcode as unicode_transcode
 
 __all__ = [
     "as_string",
+    "bytes_split",
     "format",
     "join",
     "length",
     "lower",
+    "ngrams",
     "reduce_join",
     "regex_full_match",
     "regex_replace",
@@ -36,7 +45,12 @@ __all__ = [
     "to_hash_bucket_fast",
     "to_hash_bucket_strong",
     "to_number",
+    "unicode_decode",
+    "unicode_decode_with_offsets",
+    "unicode_encode",
     "unicode_script",
+    "unicode_split",
+    "unicode_split_with_offsets",
     "unicode_transcode",
     "unsorted_segment_join",
     "upper",

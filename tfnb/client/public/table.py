@@ -733,6 +733,22 @@ TABLE: dict[str, dict[str, str]] = {
         "queue": "QueueBase FIFOQueue RandomShuffleQueue PaddingFIFOQueue PriorityQueue",
         "tf": "QueueBase FIFOQueue RandomShuffleQueue PaddingFIFOQueue PriorityQueue",
     },
+    "tfnb.ops.ragged.factory": {
+        "ragged": (
+            "boolean_mask constant constant_value map_flat_values placeholder range:range_ "
+            "segment_ids_to_row_splits stack stack_dynamic_partitions"
+        ),
+    },
+    "tfnb.ops.ragged.ragged_tensor": {
+        "ragged": "RaggedTensorValue row_splits_to_segment_ids",
+        "tf": "RaggedTensor",
+    },
+    "tfnb.ops.ragged.strings": {
+        "strings": (
+            "bytes_split ngrams unicode_decode unicode_decode_with_offsets unicode_encode "
+            "unicode_split unicode_split_with_offsets"
+        ),
+    },
     "tfnb.ops.random_ops": {
         "image": "random_crop",
         "random": (

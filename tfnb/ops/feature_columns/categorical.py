@@ -423,8 +423,8 @@ class CrossedColumn(CategoricalColumn):
                     f"populates weight_tensor. Given column: {key.name}"
                 )
             inputs.append(found.ids)
-        found: SparseTensor = cross_hashed(inputs, self._size, self._hash_key)
-        return found
+        crossed: SparseTensor = cross_hashed(inputs, self._size, self._hash_key)
+        return crossed
 
 
 def crossed_column(keys: Any, hash_bucket_size: int, hash_key: int | None = None) -> CrossedColumn:

@@ -1,0 +1,1 @@
+"""Ragged tensors: ``tf.RaggedTensor``, ``tf.ragged``, and the functions that take them."""
