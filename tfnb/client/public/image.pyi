@@ -38,6 +38,10 @@ from tfnb.ops.image_codec_ops import encode_png_op as encode_png
 from tfnb.ops.image_codec_ops import extract_jpeg_shape_op as extract_jpeg_shape
 from tfnb.ops.image_color_ops import hsv_to_rgb as hsv_to_rgb
 from tfnb.ops.image_color_ops import rgb_to_hsv as rgb_to_hsv
+from tfnb.ops.image_distortion_ops import (
+    sample_distorted_bounding_box as sample_distorted_bounding_box,
+)
+from tfnb.ops.image_distortion_ops import extract_glimpse as extract_glimpse
 from tfnb.ops.image_measures import image_gradients as image_gradients
 from tfnb.ops.image_measures import psnr as psnr
 from tfnb.ops.image_measures import sobel_edges as sobel_edges
@@ -91,6 +95,7 @@ __all__ = [
     "draw_bounding_boxes",
     "encode_jpeg",
     "encode_png",
+    "extract_glimpse",
     "extract_image_patches",
     "extract_jpeg_shape",
     "extract_patches",
@@ -128,6 +133,7 @@ __all__ = [
     "rgb_to_yiq",
     "rgb_to_yuv",
     "rot90",
+    "sample_distorted_bounding_box",
     "sobel_edges",
     "ssim",
     "ssim_multiscale",

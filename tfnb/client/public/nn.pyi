@@ -77,6 +77,8 @@ from tfnb.ops.cwise_unary_ops import tanh as tanh
 from tfnb.ops.embedding_ops import embedding_lookup as embedding_lookup
 from tfnb.ops.embedding_ops import embedding_lookup_sparse as embedding_lookup_sparse
 from tfnb.ops.embedding_ops import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
+from tfnb.ops.fractional_pooling_ops import fractional_avg_pool as fractional_avg_pool
+from tfnb.ops.fractional_pooling_ops import fractional_max_pool as fractional_max_pool
 from tfnb.ops.image_patch_ops import dilation2d as dilation2d
 from tfnb.ops.image_patch_ops import erosion2d as erosion2d
 from tfnb.ops.losses import compute_average_loss as compute_average_loss
@@ -180,6 +182,8 @@ __all__ = [
     "embedding_lookup_sparse",
     "erosion2d",
     "fixed_unigram_candidate_sampler",
+    "fractional_avg_pool",
+    "fractional_max_pool",
     "fused_batch_norm",
     "in_top_k",
     "l2_loss",

@@ -438,6 +438,9 @@ TABLE: dict[str, dict[str, str]] = {
         "spectral": "fft fft2d fft3d ifft ifft2d ifft3d irfft irfft2d irfft3d rfft rfft2d rfft3d",
         "tf": "fft fft2d fft3d ifft ifft2d ifft3d",
     },
+    "tfnb.ops.fractional_pooling_ops": {
+        "nn": "fractional_avg_pool fractional_max_pool",
+    },
     "tfnb.ops.freezing": {
         "graph_util": "convert_variables_to_constants",
     },
@@ -485,6 +488,9 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.image_color_ops": {
         "image": "hsv_to_rgb rgb_to_hsv",
+    },
+    "tfnb.ops.image_distortion_ops": {
+        "image": "extract_glimpse sample_distorted_bounding_box",
     },
     "tfnb.ops.image_measures": {
         "image": "image_gradients psnr sobel_edges ssim ssim_multiscale total_variation",
@@ -1192,16 +1198,16 @@ OPS: dict[str, str] = {
         "CudnnRNNBackprop CudnnRNNBackpropV2 CudnnRNNBackpropV3 CudnnRNNCanonicalToParams "
         "CudnnRNNCanonicalToParamsV2 CudnnRNNParamsSize CudnnRNNParamsToCanonical "
         "CudnnRNNParamsToCanonicalV2 CudnnRNNV2 CudnnRNNV3 Dawsn "
-        "ExperimentalParallelInterleaveDataset Expint FFT FFT2D FFT3D FIFOQueue FresnelCos "
-        "FresnelSin IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D InitializeTable "
-        "InitializeTableFromTextFile InterleaveDataset LearnedUnigramCandidateSampler "
-        "LegacyParallelInterleaveDatasetV2 LookupTableExport LookupTableFind LookupTableImport "
-        "LookupTableInsert LookupTableSize PaddingFIFOQueue ParallelInterleaveDataset "
-        "ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 "
-        "PriorityQueue RFFT RFFT2D RFFT3D RandomShuffleQueue ResourceApplyAdaMax "
-        "ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA ResourceApplyAdagradV2 "
-        "ResourceApplyAdam ResourceApplyAdamWithAmsgrad ResourceApplyAddSign "
-        "ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 "
+        "ExperimentalParallelInterleaveDataset Expint ExtractGlimpse ExtractGlimpseV2 FFT FFT2D "
+        "FFT3D FIFOQueue FresnelCos FresnelSin IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D "
+        "InitializeTable InitializeTableFromTextFile InterleaveDataset "
+        "LearnedUnigramCandidateSampler LegacyParallelInterleaveDatasetV2 LookupTableExport "
+        "LookupTableFind LookupTableImport LookupTableInsert LookupTableSize PaddingFIFOQueue "
+        "ParallelInterleaveDataset ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 "
+        "ParallelInterleaveDatasetV4 PriorityQueue RFFT RFFT2D RFFT3D RandomShuffleQueue "
+        "ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA "
+        "ResourceApplyAdagradV2 ResourceApplyAdam ResourceApplyAdamWithAmsgrad "
+        "ResourceApplyAddSign ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 "
         "ResourceApplyGradientDescent ResourceApplyKerasMomentum ResourceApplyMomentum "
         "ResourceApplyPowerSign ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent "
         "ResourceApplyRMSProp ResourceScatterAdd ResourceScatterDiv ResourceScatterMax "
@@ -1316,6 +1322,9 @@ OPS: dict[str, str] = {
         "FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel "
         "FakeQuantWithMinMaxVarsPerChannelGradient"
     ),
+    "tfnb.ops.fractional_pooling_ops": (
+        "FractionalAvgPool FractionalAvgPoolGrad FractionalMaxPool FractionalMaxPoolGrad"
+    ),
     "tfnb.ops.function_ops": "_Arg _DeviceArg _DeviceRetval _Retval",
     "tfnb.ops.functional_ops": (
         "Case DeviceIndex FakeParam For If PartitionedCall StatefulPartitionedCall StatelessCase "
@@ -1338,6 +1347,10 @@ OPS: dict[str, str] = {
     ),
     "tfnb.ops.image_color_ops": "AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV",
     "tfnb.ops.image_crop_ops": "CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage",
+    "tfnb.ops.image_distortion_ops": (
+        "NearestNeighbors SampleDistortedBoundingBox SampleDistortedBoundingBoxV2 "
+        "StatelessSampleDistortedBoundingBox"
+    ),
     "tfnb.ops.image_patch_ops": (
         "Dilation2D Dilation2DBackpropFilter Dilation2DBackpropInput ExtractImagePatches "
         "ExtractVolumePatches"
@@ -1454,6 +1467,7 @@ OPS: dict[str, str] = {
         "DisableCopyOnRead ReadVariableOp ResourceCountUpTo ResourceGather ResourceGatherNd "
         "VarHandleOp VarIsInitializedOp VariableShape _ReadVariablesOp _VarHandlesOp"
     ),
+    "tfnb.ops.scale_and_translate_ops": "ScaleAndTranslate ScaleAndTranslateGrad",
     "tfnb.ops.scatter_nd_ops": (
         "ScatterNd ScatterNdNonAliasingAdd TensorScatterAdd TensorScatterMax TensorScatterMin "
         "TensorScatterSub TensorScatterUpdate"

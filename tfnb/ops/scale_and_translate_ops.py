@@ -1,0 +1,242 @@
+"""Images scaled and moved, every pixel a weighted mean of those around its place.
+
+The weights come from a kernel function of the distance, which widens when an image is made smaller
+and `antialias` is set. Corresponds to TensorFlow's ``scale_and_translate_op.cc`` and
+``sampling_kernels.h``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import InferenceContext, merge_dims
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.broadcasting import shape_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+_ATTRS = ("kernel_type: string = 'lanczos3'", "antialias: bool = true")
+
+# ------------------------------------------------------------------------------------------ kernels
+
+
+def _lanczos(radius: float) -> tuple[float, Callable[[Floats], Any]]:
+    def weight(x: Floats) -> Any:
+        safe = np.where(x <= 1e-3, np.float32(1), x)
+        pi = np.float32(np.pi)
+        waves = np.sin(pi * safe) * np.sin(pi * safe / np.float32(radius))
+        value = np.float32(radius) * waves / (pi * pi * safe * safe)
+        return np.where(x > radius, 0, np.where(x <= 1e-3, 1, value))
+
+    return radius, weight
+
+
+def _gaussian(x: Floats) -> Any:
+    return np.where(x >= 1.5, 0, np.exp(-x * x / (2.0 * 0.5 * 0.5)))
+
+
+def _box(x: Floats) -> Any:
+    return np.where(x < 0.5, 1.0, np.where(x == 0.5, 0.5, 0.0))
+
+
+def _triangle(x: Floats) -> Any:
+    return np.maximum(1.0 - x, 0.0)
+
+
+def _keys_cubic(x: Floats) -> Any:
+    outer = ((-0.5 * x + 2.5) * x - 4.0) * x + 2.0
+    return np.where(x >= 2, 0, np.where(x >= 1, outer, ((1.5 * x - 2.5) * x) * x + 1.0))
+
+
+def _mitchell_cubic(x: Floats) -> Any:
+    outer = (((-7.0 / 18.0) * x + 2.0) * x - 10.0 / 3.0) * x + 16.0 / 9.0
+    inner = (((7.0 / 6.0) * x - 2.0) * x) * x + 8.0 / 9.0
+    return np.where(x >= 2, 0, np.where(x >= 1, outer, inner))
+
+
+# name -> (radius, weight by distance)
+_KERNELS: dict[str, tuple[float, Callable[[Floats], Any]]] = {
+    "lanczos1": _lanczos(1.0),
+    "lanczos3": _lanczos(3.0),
+    "lanczos5": _lanczos(5.0),
+    "gaussian": (1.5, _gaussian),
+    "box": (1.0, _box),
+    "triangle": (1.0, _triangle),
+    "keyscubic": (2.0, _keys_cubic),
+    "mitchellcubic": (2.0, _mitchell_cubic),
+}
+
+
+def _weights(
+    kernel_type: str, out_size: int, in_size: int, scale: Any, translate: Any, antialias: bool
+) -> Floats:
+    """How much of each source pixel (columns) is in each pixel of the result (rows)."""
+    radius, weight = _KERNELS[kernel_type]
+    inverse = np.float32(1.0 / np.float64(scale))
+    moved = np.float32(-inverse * np.float32(translate))
+    widened = max(inverse, np.float32(1)) if antialias else np.float32(1)
+    reach = np.float32(radius) * widened
+    table = np.zeros((out_size, in_size), np.float32)
+    for x in range(out_size):
+        place = np.float32(np.float32(x + 0.5) * inverse + moved)
+        # What lies outside of the source image stays black.
+        if not 0 <= place <= in_size:
+            continue
+        first = int(np.ceil(place - reach - np.float32(0.5)))
+        last = int(np.floor(place + reach - np.float32(0.5)))
+        first, last = (min(max(bound, 0), in_size - 1) for bound in (first, last))
+        sources = np.arange(first, last + 1, dtype=np.float32)
+        distances = abs((sources + np.float32(0.5) - place) * (np.float32(1) / widened))
+        found = np.asarray(weight(distances), np.float32)
+        total = found.sum(dtype=np.float32)
+        if abs(total) >= 1000 * np.finfo(np.float32).tiny:
+            table[x, first : last + 1] = found * (np.float32(1) / total)
+    return table
+
+
+def _check(images: Any, scale: Any, translation: Any, kernel_type: str) -> None:
+    if kernel_type not in _KERNELS:
+        raise errors.invalid_argument(
+            f"Unrecognized kernel type: {kernel_type}; there are {', '.join(_KERNELS)}"
+        )
+    if images.ndim != 4:
+        raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(images.shape)}")
+    for name, value in (("scale", scale), ("translation", translation)):
+        if value.shape != (2,):
+            raise errors.invalid_argument(
+                f"{name} must be 1-dimensional with two elements, not {shape_text(value.shape)}"
+            )
+    if not (np.asarray(scale) > 0).all():
+        raise errors.invalid_argument("Scale must be greater than zero.")
+    if 0 in images.shape[1:3]:
+        raise errors.invalid_argument("input image must be of non-zero size")
+    if images.shape[3] == 0:
+        raise errors.invalid_argument("image must have at least one channel")
+
+
+def _tables(
+    xp: Any,
+    sizes: tuple[int, int],
+    images: Any,
+    scale: Any,
+    translation: Any,
+    kernel_type: str,
+    antialias: bool,
+) -> tuple[Any, Any]:
+    return tuple(
+        xp.asarray(
+            _weights(
+                kernel_type,
+                sizes[axis],
+                images.shape[axis + 1],
+                scale[axis],
+                translation[axis],
+                antialias,
+            )
+        )
+        for axis in (0, 1)
+    )
+
+
+# ------------------------------------------------------------------------------------------ the ops
+
+
+def _scaled_shape(c: InferenceContext) -> TensorShape:
+    images = c.with_rank(0, 4).dim_values
+    merge_dims((c.with_rank(1, 1).dim_values or (None,))[0], 2)
+    for index in (2, 3):
+        c.with_rank(index, 1)
+    size = c.constant_value(1)
+    height, width = (None, None) if size is None else (int(one) for one in size)
+    for side in (height, width):
+        if side is not None and side < 0:
+            raise ValueError(f"Dimension size must be non-negative, but is {side}")
+    batch, channels = (None, None) if images is None else (images[0], images[3])
+    return TensorShape([batch, height, width, channels])
+
+
+@register_op(
+    "ScaleAndTranslate",
+    "images: T, size: int32, scale: float, translation: float -> resized_images: float",
+    "T: {int8, uint8, int16, uint16, int32, int64, bfloat16, half, float, double}",
+    *_ATTRS,
+    shape=_scaled_shape,
+    host_memory=("size", "scale", "translation"),
+)
+def scale_and_translate(
+    xp: Any,
+    images: Any,
+    size: Any,
+    scale: Any,
+    translation: Any,
+    *,
+    kernel_type: str,
+    antialias: bool,
+) -> Any:
+    """Images of `size` that show the originals scaled and then moved."""
+    _check(images, scale, translation, kernel_type)
+    if size.shape != (2,):
+        raise errors.invalid_argument(
+            f"output_shape_t must have two elements, not {shape_text(size.shape)}"
+        )
+    rows, columns = (int(one) for one in size)
+    if min(rows, columns) <= 0:
+        raise errors.invalid_argument("output dimensions must be positive")
+    by_row, by_column = _tables(
+        xp, (rows, columns), images, scale, translation, kernel_type, antialias
+    )
+    wide = images.astype(np.float32, copy=False)
+    partial = xp.einsum("yh,bhwc->bywc", by_row, wide)
+    return xp.einsum("xw,bywc->byxc", by_column, partial)
+
+
+@scale_and_translate.gradient
+def _(op: Any, grad: Any) -> Any:
+    of_images = scale_and_translate_grad(
+        grad,
+        op.inputs[0],
+        op.inputs[2],
+        op.inputs[3],
+        kernel_type=op.get_attr("kernel_type"),
+        antialias=op.get_attr("antialias"),
+    )
+    return [of_images, None, None, None]
+
+
+@register_op(
+    "ScaleAndTranslateGrad",
+    "grads: T, original_image: T, scale: float, translation: float -> output: T",
+    "T: {float}",
+    *_ATTRS,
+    shape=lambda c: c.inputs[1],
+    host_memory=("scale", "translation"),
+)
+def scale_and_translate_grad(
+    xp: Any,
+    grads: Any,
+    original_image: Any,
+    scale: Any,
+    translation: Any,
+    *,
+    kernel_type: str,
+    antialias: bool,
+) -> Any:
+    """The gradient of ScaleAndTranslate by the images."""
+    _check(original_image, scale, translation, kernel_type)
+    if grads.ndim != 4:
+        raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(grads.shape)}")
+    sizes = (grads.shape[1], grads.shape[2])
+    by_row, by_column = _tables(
+        xp, sizes, original_image, scale, translation, kernel_type, antialias
+    )
+    partial = xp.einsum("xw,byxc->bywc", by_column, grads)
+    return xp.einsum("yh,bywc->bhwc", by_row, partial)
