@@ -9,6 +9,7 @@ from tfnb.framework.default_session import get_default_session
 from tfnb.notebook.cells import CellRegistrar
 from tfnb.notebook.completion import make_matcher
 from tfnb.notebook.formatters import Formatters, device_label
+from tfnb.notebook.graph_growth import GraphGrowth
 from tfnb.notebook.last_run import LastRun
 from tfnb.notebook.magics import TfnbMagics
 
@@ -22,12 +23,14 @@ class Extension:
         self.last_run = LastRun()
         self._cells = CellRegistrar(shell)
         self.magics = TfnbMagics(shell, self._cells, self.last_run)
+        self.growth = GraphGrowth(shell, lambda: bool(self.magics.shows_growth))
         self._formatters = Formatters(shell)
         self._matcher = make_matcher(self.magics)
 
     def load(self) -> None:
         """Opens the session and installs magics, displays, completion and the cell register."""
         self._cells.install()
+        self.growth.install()
         self._formatters.install()
         self.shell.register_magics(self.magics)
         self.shell.Completer.custom_matchers.append(self._matcher)
@@ -48,6 +51,7 @@ class Extension:
         for kind in ("line", "cell"):
             self.shell.magics_manager.magics[kind].pop("tfnb", None)
         self._formatters.remove()
+        self.growth.remove()
         self._cells.remove()
         if self.session is not None:
             self.session.close()

@@ -61,6 +61,10 @@ class TfnbMagics(Magics):
         UPDATES_PER_SECOND, help="How often a watched step's picture changes."
     ).tag(config=True)
 
+    shows_growth = traitlets.Bool(
+        True, help="Whether a cell that adds operations to the graph says how many."
+    ).tag(config=True)
+
     def __init__(self, shell: Any, cells: CellRegistrar, last_run: LastRun) -> None:
         super().__init__(shell=shell)
         self._shell = shell
