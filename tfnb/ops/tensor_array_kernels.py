@@ -53,6 +53,7 @@ class TensorArrayResource:
         self.cleared: set[int] = set()  # guarded by self.lock
         self.read_places: set[int] = set()  # guarded by self.lock
         self.shapes: dict[int, tuple[int, ...]] = {}  # guarded by self.lock
+        self._fitting_form: tuple[Any, Any] | None = None  # guarded by self.lock
         self.is_closed = False
 
     def close(self) -> None:
@@ -111,6 +112,15 @@ class TensorArrayResource:
             self.shapes[index] = tuple(np.shape(value))
 
     def _check_form(self, index: int, value: Any) -> None:
+        # What was looked at once is not looked at again for every element.
+        form = (getattr(value, "shape", None), getattr(value, "dtype", None))
+        if form == self._fitting_form:
+            return
+        self._check_new_form(index, value)
+        if form[0] is not None:
+            self._fitting_form = form
+
+    def _check_new_form(self, index: int, value: Any) -> None:
         shape = TensorShape(list(np.shape(value)))
         dtype = getattr(value, "dtype", None)
         if isinstance(dtype, np.dtype) and dtype != self.dtype.numpy_dtype:

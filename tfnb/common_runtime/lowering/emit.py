@@ -42,6 +42,7 @@ from tfnb.common_runtime.immutable_executor_state import (
 )
 from tfnb.common_runtime.kernel_errors import check_outputs
 from tfnb.common_runtime.lowering.clusters import (
+    LARGE_BYTES,
     TiledCluster,
     TilePlan,
     find_clusters,
@@ -63,6 +64,7 @@ from tfnb.common_runtime.lowering.program import (
     Loop,
     Program,
     Read,
+    insides_of,
 )
 from tfnb.common_runtime.lowering.ranks import instructions_in, scalar_registers
 from tfnb.core import errors
@@ -72,7 +74,7 @@ from tfnb.core.resource_mgr import RefCell
 from tfnb.core.standstill import Finding, Standstill
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator
     from types import FrameType, TracebackType
 
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
@@ -192,6 +194,7 @@ class _Writer:
         self.names: dict[str, Any] = {
             "context": OpKernelContext,
             "count": itertools.count,
+            "lists": (tuple, list),
             "outputs": as_outputs,
             "positions": [np.int32(position) for position in range(64)],
             "scalar": _refuse_other_than_scalar,
@@ -306,12 +309,15 @@ class _Writer:
     def _loop(self, loop: Loop) -> None:
         if len(self._inside) >= _MOST_LOOPS:
             raise Unrecognised("too many loops in each other")
-        needs_frame = any(
-            isinstance(one, Compute) and one.item.action == CONTEXT
-            for one in instructions_in(loop.body)
-        )
-        if needs_frame:
+        inside = [
+            one.item
+            for one in _instructions_of_frame(loop.body)
+            if isinstance(one, Compute) and one.item.action == CONTEXT
+        ]
+        if inside:
             self._line(f"frame{loop.number} = new_frame()")
+        for item in inside:
+            self._line(f"x{item.id} = {self._context(item, f', frame{loop.number}')}")
         first = len(self.items)
         self._line(f"for turn{loop.number} in count():")
         self.lines[-1] = f"{self.lines[-1]:<44}  # frame {loop.frame_name!a}"
@@ -363,13 +369,15 @@ class _Writer:
             self._block(cluster.plain)
             return
         ending = set(following.registers) if isinstance(following, Free) else set()
+        members = [one for one in cluster.plain if isinstance(one, Compute)]
         name = f"tiles{cluster.number}"
         self._check(1)
-        self._line(f"{cluster.result} = {name}({', '.join(cluster.args)})")
-        self._line(f"if {cluster.result} is None:")
+        least = LARGE_BYTES // members[-1].item.output_types[0].numpy_dtype.itemsize
+        small = " and ".join(f"{arg}.size < {least}" for arg in cluster.args)
+        call = f"{name}({', '.join(cluster.args)})"
+        self._line(f"if {small} or ({cluster.result} := {call}) is None:")
         self._cost = 0.0
         self._indented(cluster.plain)
-        members = [one for one in cluster.plain if isinstance(one, Compute)]
         over = {
             arg: f"{name}_{arg}" for arg in cluster.args if arg in ending and self._is_made(arg)
         }
@@ -430,22 +438,36 @@ class _Writer:
                 self._check(1)
                 text = self._call(instruction)
             self._line(text, item, args)
+            if expression is None and item.action != PURE_ONE and _gives_one(item):
+                # A kernel may give its one output in a tuple.
+                result = instruction.results[0]
+                unpacked = f"{result}, = outputs({self._item(item)}, {result})"
+                self._line(f"if {result}.__class__ in lists: {unpacked}", item)
 
     def _call(self, instruction: Compute) -> str:
         item, args, results = instruction.item, instruction.args, instruction.results
         if item.action == PURE_ONE:
             return f"{results[0]} = {self._kernel(item, args)}"
         if item.action == CONTEXT:
-            assert item.kernel is not None
-            self.names[f"n{item.id}"] = item.kernel
-            device = self._name(item.kernel.device, "d")
-            place = f", frame{self._inside[-1]}, turn{self._inside[-1]}" if self._inside else ""
-            args = [f"context(step, {device}, n{item.id}{place})", *args]
+            if self._inside:
+                # One context serves all iterations.
+                self._line(f"x{item.id}.iteration = turn{self._inside[-1]}")
+                args = [f"x{item.id}", *args]
+            else:
+                args = [self._context(item), *args]
         call = self._kernel(item, args)
         if item.num_outputs == 0:
             return call
+        if _gives_one(item):
+            return f"{results[0]} = {call}"
         comma = "," if item.num_outputs == 1 else ""
         return f"{', '.join(results)}{comma} = outputs({self._item(item)}, {call})"
+
+    def _context(self, item: NodeItem, place: str = "") -> str:
+        assert item.kernel is not None
+        self.names[f"n{item.id}"] = item.kernel
+        device = self._name(item.kernel.device, "d")
+        return f"context(step, {device}, n{item.id}{place})"
 
     def _kernel(self, item: NodeItem, args: list[str]) -> str:
         self.names[f"k{item.id}"] = item.compute
@@ -474,9 +496,25 @@ class _Writer:
         by_name = {one.name: arg for one, arg in zip(op_def.inputs, args)} | {"out": target}
         names = {}
         for key, value in expression.names.items():
-            names[key] = self._name(value, "x")
+            names[key] = self._name(value, "f")
         call = self._kernel(item, args) if "{kernel}" in expression.text else ""
         return expression.write(by_name, call, names)
+
+
+def _instructions_of_frame(block: Block) -> Iterator[type_of_instruction]:
+    """The instructions of a loop's body that are not those of a loop inside it."""
+    for instruction in block:
+        yield instruction
+        if not isinstance(instruction, Loop):
+            for inside in insides_of(instruction):
+                yield from _instructions_of_frame(inside)
+
+
+def _gives_one(item: NodeItem) -> bool:
+    kernel = item.kernel
+    if kernel is None or item.num_outputs != 1:
+        return False
+    return not kernel.definition.op_def.has_output_lists
 
 
 def rank_matters(program: Program) -> bool:
