@@ -7,7 +7,8 @@ Run it in an environment with TensorFlow::
 
 Each builder gets TensorFlow's module and a fresh graph, and returns steps: ``run(fetches, feeds,
 targets)``. TensorFlow runs them with graph optimisation off; what it answers, a value or an error
-class, is stored.
+class, is stored. ``quantized_frozen`` was asked with TF_ENABLE_ONEDNN_OPTS=0 in the environment,
+because with oneDNN numbers are rounded elsewhere; ``quantized_fused`` needs oneDNN.
 """
 
 from __future__ import annotations
@@ -160,15 +161,14 @@ def quantized_frozen() -> Any:
         input_maxes=[b[2] for b in branches],
         name="concat",
     )
-    for kind in (raw.QuantizedMaxPool, raw.QuantizedAvgPool):
-        found = kind(
-            input=found[0],
-            min_input=found[1],
-            max_input=found[2],
-            ksize=[1, 2, 2, 1],
-            strides=[1, 2, 2, 1],
-            padding="VALID",
-        )
+    found = raw.QuantizedMaxPool(
+        input=found[0],
+        min_input=found[1],
+        max_input=found[2],
+        ksize=[1, 3, 3, 1],
+        strides=[1, 4, 4, 1],
+        padding="SAME",
+    )
     found = raw.QuantizedReshape(
         tensor=found[0], shape=[-1, 32], input_min=found[1], input_max=found[2], name="flatten"
     )
@@ -189,6 +189,91 @@ def quantized_frozen() -> Any:
     answer = tf.nn.softmax(logits, name="softmax")
     feeds = {x: state.normal(size=(2, 8, 8, 3)).astype(np.float32)}
     return [run([answer, logits, "conv0/relu:1", "concat:2"], feeds)]
+
+
+@case
+def quantized_fused() -> Any:
+    """Convolutions fused with what follows them, as tools quantize models for CPUs with oneDNN."""
+    raw = tf.raw_ops
+    state = np.random.RandomState(5)
+
+    def numbers(dtype: Any, *shape: int) -> Any:
+        info = np.iinfo(dtype)
+        return state.randint(info.min, info.max + 1, shape).astype(dtype)
+
+    images = {
+        tf.quint8: _quantized_constant(numbers(np.uint8, 2, 4, 5, 3), tf.quint8, "unsigned"),
+        tf.qint8: _quantized_constant(numbers(np.int8, 2, 4, 5, 3), tf.qint8, "signed"),
+    }
+    weights = _quantized_constant(numbers(np.int8, 3, 2, 3, 4), tf.qint8, "weights")
+    apart = _quantized_constant(numbers(np.int8, 3, 2, 3, 1), tf.qint8, "apart")
+    bias, few = tf.constant([0.52, -1.31, 0.0, 1.97]), tf.constant([0.52, -1.31, 0.0])
+    whole = _quantized_constant(np.array([1000, -20000, 0, 7], np.int32), tf.qint32, "whole")
+    one = {"min_filter": -0.7, "max_filter": 0.9}
+    many = {"min_filter": [-0.7, -0.2, -1.0, 0.1], "max_filter": [0.9, 0.1, 0.3, 0.4]}
+    three = {"min_filter": [-0.7, -0.2, -1.0], "max_filter": [0.9, 0.1, 0.3]}
+    frozen = {"min_freezed_output": -3.0, "max_freezed_output": 2.5}
+    steps = []
+    for stride, padding in ((1, "SAME"), (2, "VALID")):
+        base = {"min_input": -0.5, "max_input": 1.5, "padding": padding}
+        base["strides"] = [1, stride, stride, 1]
+        for ends in (one, many):
+            found = []
+            for image in images.values():
+                args = {"input": image, "filter": weights, **base, **ends}
+                if ends is one:  # with many ranges, such sums are rounded in oneDNN's own way
+                    found.append(raw.QuantizedConv2DWithBias(bias=bias, **args))
+                    found.append(raw.QuantizedConv2DWithBiasAndRelu(bias=bias, **args))
+                for added in (bias, whole):
+                    more = {"bias": added, **args, **frozen}
+                    conv = raw.QuantizedConv2DWithBiasAndReluAndRequantize
+                    found.append(conv(out_type=tf.quint8, **more))
+                    conv = raw.QuantizedConv2DWithBiasAndRequantize
+                    found.append(conv(out_type=tf.qint8, **more))
+            args = {"input": images[tf.quint8], "filter": weights, **base, **ends}
+            found.append(raw.QuantizedConv2DPerChannel(**args))
+            found.append(raw.QuantizedConv2DAndRelu(**args))
+            conv = raw.QuantizedConv2DAndReluAndRequantize
+            found.append(conv(out_type=tf.quint8, **args, **frozen))
+            if ends is one:
+                found.append(raw.QuantizedConv2D(**args))
+                conv = raw.QuantizedConv2DAndRequantize
+                found.append(conv(out_type=tf.qint8, **args, **frozen))
+            steps.append(run([part for parts in found for part in parts]))
+        for ends in (one, three):
+            args = {"input": images[tf.quint8], "filter": apart, **base, **ends}
+            conv = raw.QuantizedDepthwiseConv2DWithBiasAndReluAndRequantize
+            found = [
+                raw.QuantizedDepthwiseConv2D(**args),
+                conv(bias=few, out_type=tf.quint8, **args, **frozen),
+            ]
+            if ends is one:
+                found.append(raw.QuantizedDepthwiseConv2DWithBias(bias=few, **args))
+                found.append(raw.QuantizedDepthwiseConv2DWithBiasAndRelu(bias=few, **args))
+            steps.append(run([part for parts in found for part in parts]))
+    joined = []
+    for kind, dtype in ((tf.quint8, np.uint8), (tf.qint8, np.int8)):
+        for lows, highs in (([0.0, 0.0], [2.0, 2.0]), ([-1.0, -3.0], [2.0, 1.0])):
+            parts = [
+                _quantized_constant(numbers(dtype, 2, 3), kind, f"part{len(joined)}_{i}")
+                for i in range(2)
+            ]
+            attrs = {
+                "N": tf.AttrValue(i=2),
+                "T": tf.AttrValue(type=kind.as_datatype_enum),
+                "Tidx": tf.AttrValue(type=tf.int32.as_datatype_enum),
+            }
+            ends = [tf.constant(end) for end in (*lows, *highs)]
+            joined.append(
+                tf.get_default_graph().create_op(
+                    "QuantizedConcatV2",
+                    [*parts, tf.constant(1), *ends],
+                    dtypes=[kind, tf.float32, tf.float32],
+                    attrs=attrs,
+                )
+            )
+    steps.append(run([tensor for op in joined for tensor in op.outputs]))
+    return steps
 
 
 @case

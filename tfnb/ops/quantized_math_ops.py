@@ -208,14 +208,22 @@ def _concat_shape(c: InferenceContext, axis_index: int) -> list[TensorShape]:
 
 
 def _joined(
-    values: Sequence[Any], axis: Any, lows: Sequence[Any], highs: Sequence[Any], argument: str
+    values: Sequence[Any],
+    axis: Any,
+    lows: Sequence[Any],
+    highs: Sequence[Any],
+    argument: str,
+    *,
+    scaled: bool,
 ) -> Any:
+    """The tensors joined; with `scaled`, the range begins at zero or is as wide on both sides."""
     starts, ends = ([single(end, "input range") for end in found] for found in (lows, highs))
     low, high = min(np.float32(0), *starts), max(ends)
     dtype = values[0].dtype
-    if np.iinfo(dtype).min < 0:
+    is_signed = np.iinfo(dtype).min < 0
+    if is_signed or scaled:
         high = max(abs(low), abs(high))
-        low = np.float32(-high)
+        low = np.float32(-high if is_signed else 0)
     parts = [
         value if old == (low, high) else quantized(dequantized(value, *old), low, high, dtype)
         for value, old in zip(values, zip(starts, ends, strict=True), strict=True)
@@ -246,7 +254,7 @@ def quantized_concat_op(
             f"ConcatOp : Expected concatenating dimensions in the range [0, {rank}), but got "
             f"{int(concat_dim.reshape(()))}"
         )
-    return _joined(values, concat_dim, input_mins, input_maxes, "concat_dim")
+    return _joined(values, concat_dim, input_mins, input_maxes, "concat_dim", scaled=False)
 
 
 @register_op(
@@ -259,8 +267,8 @@ def quantized_concat_op(
     **_CPU,
 )
 def quantized_concat_v2(xp: Any, values: Any, axis: Any, input_mins: Any, input_maxes: Any) -> Any:
-    """The same with the dimension behind the tensors."""
-    return _joined(values, axis, input_mins, input_maxes, "axis")
+    """The same, in a range that begins at zero, or for signed numbers is as wide on both sides."""
+    return _joined(values, axis, input_mins, input_maxes, "axis", scaled=True)
 
 
 def _reshape_shape(c: InferenceContext) -> list[TensorShape]:

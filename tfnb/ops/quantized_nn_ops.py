@@ -25,6 +25,7 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops import conv_kernels, pooling_kernels
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.image_resize_ops import checked_size, neighbours
+from tfnb.ops.quantized_fused_ops import SIGNED
 from tfnb.ops.quantized_math_ops import quotient, wrapped
 from tfnb.ops.quantized_values import (
     dequantized,
@@ -44,6 +45,7 @@ from tfnb.ops.windows import output_dim, window
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.op_kernel import OpKernelContext
     from tfnb.ops.windows import Window
 
 EXPORTS = {
@@ -133,7 +135,7 @@ def conv_windows(
     **_CPU,
 )
 def quantized_conv2_d(
-    xp: Any,
+    ctx: OpKernelContext,
     x: Any,
     kernel: Any,
     min_input: Any,
@@ -146,7 +148,12 @@ def quantized_conv2_d(
     padding: str,
     dilations: list[int],
 ) -> Any:
-    """The convolution of what the numbers stand for, as sums of products of integers."""
+    """The convolution of what the numbers stand for, as sums of products of integers.
+
+    With a filter of signed numbers they stand for other floats; see quantized_fused_ops.py.
+    """
+    if kernel.dtype == np.int8:
+        return SIGNED.compute(ctx, x, kernel, min_input, max_input, min_filter, max_filter)
     range_x = number_of(min_input, "min_input"), number_of(max_input, "max_input")
     range_kernel = number_of(min_filter, "min_filter"), number_of(max_filter, "max_filter")
     if any(d != 1 for d in dilations):
