@@ -14,6 +14,7 @@ from tfnb.client.behavior import enable_tensor_equality as enable_tensor_equalit
 from tfnb.client.behavior import enable_v2_behavior as enable_v2_behavior
 from tfnb.client.behavior import enable_v2_tensorshape as enable_v2_tensorshape
 from tfnb.client.behavior import executing_eagerly as executing_eagerly
+from tfnb.client.module import Module as Module
 from tfnb.client.public import app as app
 from tfnb.client.public import audio as audio
 from tfnb.client.public import bitwise as bitwise
@@ -112,6 +113,7 @@ from tfnb.framework.convert import (
     register_tensor_conversion_function as register_tensor_conversion_function,
 )
 from tfnb.framework.convert import convert_to_tensor as convert_to_tensor
+from tfnb.framework.convert import is_symbolic_tensor as is_symbolic_tensor
 from tfnb.framework.convert import is_tensor as is_tensor
 from tfnb.framework.default_graph import get_default_graph as get_default_graph
 from tfnb.framework.default_graph import reset_default_graph as reset_default_graph
@@ -301,6 +303,7 @@ from tfnb.ops.identity_ops import identity as identity
 from tfnb.ops.identity_ops import identity_n as identity_n
 from tfnb.ops.identity_ops import stop_gradient as stop_gradient
 from tfnb.ops.image_ops import extract_image_patches as extract_image_patches
+from tfnb.ops.image_patch_ops import extract_volume_patches as extract_volume_patches
 from tfnb.ops.init_ops import constant_initializer as constant_initializer
 from tfnb.ops.init_ops import glorot_normal_initializer as glorot_normal_initializer
 from tfnb.ops.init_ops import glorot_uniform_initializer as glorot_uniform_initializer
@@ -412,6 +415,8 @@ from tfnb.ops.queues import PriorityQueue as PriorityQueue
 from tfnb.ops.queues import QueueBase as QueueBase
 from tfnb.ops.queues import RandomShuffleQueue as RandomShuffleQueue
 from tfnb.ops.ragged.ragged_tensor import RaggedTensor as RaggedTensor
+from tfnb.ops.ragged_ops import ragged_fill_empty_rows as ragged_fill_empty_rows
+from tfnb.ops.ragged_ops import ragged_fill_empty_rows_grad as ragged_fill_empty_rows_grad
 from tfnb.ops.random_ops import multinomial as multinomial
 from tfnb.ops.random_ops import random_crop as random_crop
 from tfnb.ops.random_ops import random_gamma as random_gamma
@@ -674,6 +679,7 @@ __all__ = [
     "InteractiveSession",
     "LogMessage",
     "MetaGraphDef",
+    "Module",
     "NameAttrList",
     "NoGradient",
     "NodeDef",
@@ -868,6 +874,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "extract_image_patches",
+    "extract_volume_patches",
     "eye",
     "fake_quant_with_min_max_args",
     "fake_quant_with_min_max_args_gradient",
@@ -951,6 +958,7 @@ __all__ = [
     "is_non_decreasing",
     "is_numeric_tensor",
     "is_strictly_increasing",
+    "is_symbolic_tensor",
     "is_tensor",
     "is_variable_initialized",
     "layers",
@@ -1046,6 +1054,8 @@ __all__ = [
     "quint16",
     "quint8",
     "ragged",
+    "ragged_fill_empty_rows",
+    "ragged_fill_empty_rows_grad",
     "random",
     "random_crop",
     "random_gamma",

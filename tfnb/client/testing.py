@@ -432,7 +432,14 @@ def reset_state() -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run the tests of the script."""
+    """Run the tests of the script; with ``--benchmarks=all`` or a pattern, its benchmarks."""
+    words = list(sys.argv if argv is None else argv)
+    chosen = [word.partition("=")[2] for word in words if word.startswith("--benchmarks=")]
+    if chosen:
+        from tfnb.client.benchmark import run_benchmarks
+
+        run_benchmarks(chosen[-1])
+        return
     unittest.main(module="__main__", argv=argv)
 
 

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
 
 EXPORTS = {
-    "tf": ["convert_to_tensor", "register_tensor_conversion_function", "is_tensor"],
+    "tf": [
+        "convert_to_tensor",
+        "register_tensor_conversion_function",
+        "is_tensor",
+        "is_symbolic_tensor",
+    ],
 }
 
 # fn(value, dtype=None, name=None, as_ref=False) -> Tensor | NotImplemented
@@ -310,6 +315,11 @@ _register(object, _constant_conversion, 200)
 def is_tensor(x: Any) -> bool:
     """Whether a value is a tensor or as good as one: a variable, SparseTensor, IndexedSlices."""
     return isinstance(x, Tensor) or bool(getattr(x, "is_tensor_like", False))
+
+
+def is_symbolic_tensor(tensor: Any) -> bool:
+    """Whether a value is a tensor of a graph, or is made of such."""
+    return is_tensor(tensor) and hasattr(tensor, "graph")
 
 
 def flatten_values(values: Iterable[Any]) -> list[Any]:

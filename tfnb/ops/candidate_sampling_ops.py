@@ -40,9 +40,7 @@ _FUNCTIONS = [
 ]  # fmt: skip
 EXPORTS = {
     "nn": _FUNCTIONS,
-    "random": [name for name in _FUNCTIONS if name not in (
-        "compute_accidental_hits", "all_candidate_sampler",
-    )],
+    "random": [name for name in _FUNCTIONS if name != "compute_accidental_hits"],
 }  # fmt: skip
 
 _SIGNATURE = (

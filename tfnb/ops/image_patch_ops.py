@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.shape_inference import InferenceContext
 
-EXPORTS = {"nn": ["dilation2d", "erosion2d"]}
+EXPORTS = {"nn": ["dilation2d", "erosion2d"], "tf": ["extract_volume_patches"]}
 
 _PADDING = "padding: {'SAME', 'VALID'}"
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from tfnb.core.shape_inference import InferenceContext
 
+EXPORTS = {"tf": ["ragged_fill_empty_rows", "ragged_fill_empty_rows_grad"]}
+
 _CPU: dict[str, Any] = {"devices": ("CPU",)}
 _TSPLITS = "Tsplits: {int32, int64} = DT_INT64"
 

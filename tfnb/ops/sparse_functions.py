@@ -83,6 +83,7 @@ EXPORTS = {
         "from_dense",
         "map_values",
     ],
+    "io": ["serialize_sparse", "serialize_many_sparse", "deserialize_many_sparse"],
 }
 
 

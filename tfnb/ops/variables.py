@@ -62,6 +62,11 @@ EXPORTS = {
         "assert_variables_initialized",
         "report_uninitialized_variables",
     ],
+    "initializers": [
+        "variables:variables_initializer",
+        "global_variables:global_variables_initializer",
+        "local_variables:local_variables_initializer",
+    ],
 }
 
 

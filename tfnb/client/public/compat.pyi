@@ -10,5 +10,6 @@ from tfnb.client.compat import forward_compatible as forward_compatible
 from tfnb.client.compat import integral_types as integral_types
 from tfnb.client.compat import path_to_str as path_to_str
 from tfnb.client.compat import real_types as real_types
+from tfnb.client.diagnostics import forward_compatibility_horizon as forward_compatibility_horizon
 from tfnb.core.tensor_shape import dimension_at_index as dimension_at_index
 from tfnb.core.tensor_shape import dimension_value as dimension_value

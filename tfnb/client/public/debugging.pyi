@@ -1,5 +1,10 @@
 # The names of tf.debugging; written by scripts/generate_public_names.py.
 # ruff: noqa
+from tfnb.client.diagnostics import disable_traceback_filtering as disable_traceback_filtering
+from tfnb.client.diagnostics import enable_traceback_filtering as enable_traceback_filtering
+from tfnb.client.diagnostics import get_log_device_placement as get_log_device_placement
+from tfnb.client.diagnostics import is_traceback_filtering_enabled as is_traceback_filtering_enabled
+from tfnb.client.diagnostics import set_log_device_placement as set_log_device_placement
 from tfnb.ops.check_ops import assert_equal as assert_equal
 from tfnb.ops.check_ops import assert_greater as assert_greater
 from tfnb.ops.check_ops import assert_greater_equal as assert_greater_equal
@@ -54,10 +59,15 @@ __all__ = [
     "assert_shapes",
     "assert_type",
     "check_numerics",
+    "disable_traceback_filtering",
+    "enable_traceback_filtering",
+    "get_log_device_placement",
     "is_finite",
     "is_inf",
     "is_nan",
     "is_non_decreasing",
     "is_numeric_tensor",
     "is_strictly_increasing",
+    "is_traceback_filtering_enabled",
+    "set_log_device_placement",
 ]

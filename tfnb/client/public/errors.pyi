@@ -1,5 +1,8 @@
 # The names of tf.errors; written by scripts/generate_public_names.py.
 # ruff: noqa
+from tfnb.client.diagnostics import (
+    raise_exception_on_not_ok_status as raise_exception_on_not_ok_status,
+)
 from tfnb.core.errors import ABORTED as ABORTED
 from tfnb.core.errors import ALREADY_EXISTS as ALREADY_EXISTS
 from tfnb.core.errors import AbortedError as AbortedError

@@ -17,9 +17,13 @@ from tfnb.ops.init_ops import uniform_unit_scaling_initializer as uniform_unit_s
 from tfnb.ops.init_ops import variance_scaling_initializer as variance_scaling
 from tfnb.ops.init_ops import zeros_initializer as zeros
 from tfnb.ops.lookup_ops import tables_initializer as tables_initializer
+from tfnb.ops.variables import global_variables_initializer as global_variables
+from tfnb.ops.variables import local_variables_initializer as local_variables
+from tfnb.ops.variables import variables_initializer as variables
 
 __all__ = [
     "constant",
+    "global_variables",
     "glorot_normal",
     "glorot_uniform",
     "he_normal",
@@ -27,6 +31,7 @@ __all__ = [
     "identity",
     "lecun_normal",
     "lecun_uniform",
+    "local_variables",
     "ones",
     "orthogonal",
     "random_normal",
@@ -34,6 +39,7 @@ __all__ = [
     "tables_initializer",
     "truncated_normal",
     "uniform_unit_scaling",
+    "variables",
     "variance_scaling",
     "zeros",
 ]

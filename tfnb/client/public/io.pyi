@@ -35,6 +35,9 @@ from tfnb.ops.queues import PaddingFIFOQueue as PaddingFIFOQueue
 from tfnb.ops.queues import PriorityQueue as PriorityQueue
 from tfnb.ops.queues import QueueBase as QueueBase
 from tfnb.ops.queues import RandomShuffleQueue as RandomShuffleQueue
+from tfnb.ops.sparse_functions import deserialize_many_sparse as deserialize_many_sparse
+from tfnb.ops.sparse_functions import serialize_many_sparse as serialize_many_sparse
+from tfnb.ops.sparse_functions import serialize_sparse as serialize_sparse
 from tfnb.ops.string_ops import decode_base64 as decode_base64
 from tfnb.ops.string_ops import encode_base64 as encode_base64
 from tfnb.ops.training.graph_io import write_graph as write_graph
@@ -64,6 +67,7 @@ __all__ = [
     "decode_json_example",
     "decode_png",
     "decode_raw",
+    "deserialize_many_sparse",
     "encode_base64",
     "encode_jpeg",
     "encode_png",
@@ -77,6 +81,8 @@ __all__ = [
     "parse_single_sequence_example",
     "parse_tensor",
     "read_file",
+    "serialize_many_sparse",
+    "serialize_sparse",
     "serialize_tensor",
     "tf_record_iterator",
     "write_file",

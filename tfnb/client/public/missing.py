@@ -82,17 +82,156 @@ _REPLACED.update(
     }
 )
 _NO_CPP = "no C++ is compiled against tfnb: write the op in Python, with tf.py_func or register_op"
-_REPLACED.update(
-    {
-        f"tf.sysconfig.{name}": _NO_CPP
-        for name in ("get_include", "get_lib", "get_compile_flags", "get_link_flags")
-    }
+_NO_SPECS = (
+    f"{_GRAPHS_ONLY} that would need it; pipelines take tf.TensorSpec and tf.SparseTensorSpec"
 )
+_NO_OPERATORS = (
+    "operators without a matrix belong to TensorFlow Probability: use tf.matmul, tf.linalg.solve, "
+    "tf.linalg.diag and their like"
+)
+_NO_SDCA = "use an optimizer of tf.train with tf.losses"
+_AS_TEXT = "decode it with tf.py_func"
+_APPROXIMATE = "use tf.nn.top_k, which is exact"
+_NO_FFT_OF_MANY = "use tf.fft, tf.fft2d or tf.fft3d of transposed axes"
+_EAGER_RANDOM = (
+    f"{_GRAPHS_ONLY}: use tf.random.stateless_uniform and its like, or the ops with seeds"
+)
+_OPERATORS = (
+    "Adjoint BlockDiag BlockLowerTriangular Circulant Circulant2D Circulant3D Composition Diag "
+    "FullMatrix Householder Identity Inversion Kronecker LowRankUpdate LowerTriangular "
+    "Permutation ScaledIdentity Toeplitz Tridiag Zeros"
+)
+_GROUPS = {
+    _NO_CPP: (
+        "sysconfig.get_include sysconfig.get_lib sysconfig.get_compile_flags "
+        "sysconfig.get_link_flags load_op_library load_library load_file_system_library "
+        "user_ops.my_fact CXX11_ABI_FLAG CXX_VERSION MONOLITHIC_BUILD user_ops"
+    ),
+    _NO_SPECS: (
+        "TypeSpec IndexedSlicesSpec NoneTensorSpec OptionalSpec RaggedTensorSpec TensorArraySpec "
+        "type_spec_from_value"
+    ),
+    _NO_OPERATORS: (
+        "linalg.LinearOperator linalg.experimental "
+        + " ".join(f"linalg.LinearOperator{kind}" for kind in _OPERATORS.split())
+    ),
+    _NO_SDCA: "train.sdca_fprint train.sdca_optimizer train.sdca_shrink_l1",
+    _AS_TEXT: (
+        "image.decode_jxl image.decode_webp io.decode_jxl io.decode_webp io.decode_proto "
+        "io.encode_proto"
+    ),
+    _APPROXIMATE: (
+        "approx_top_k nn.approx_max_k nn.approx_min_k math.approx_max_k math.approx_min_k"
+    ),
+    _NO_FFT_OF_MANY: (
+        "fftnd ifftnd irfftnd rfftnd signal.fftnd signal.ifftnd signal.irfftnd signal.rfftnd"
+    ),
+    _EAGER_RANDOM: (
+        "random.Generator random.create_rng_state random.get_global_generator "
+        "random.set_global_generator random.experimental.Generator "
+        "random.experimental.create_rng_state random.experimental.get_global_generator "
+        "random.experimental.set_global_generator"
+    ),
+    "use tf.cond and tf.while_loop: Python's if and while are not rewritten": (
+        "autograph autograph.experimental"
+    ),
+    "use tf.test.TestCase.skipTest": "test.disable_with_predicate test.with_eager_op_as_function",
+    "use tf.add_check_numerics_ops or tf.check_numerics": (
+        "debugging.enable_check_numerics debugging.disable_check_numerics"
+    ),
+    "use tf.nn.ctc_loss with sparse labels": (
+        "nn.ctc_loss_v2 nn.ctc_unique_labels nn.collapse_repeated"
+    ),
+    "make the numbers with SciPy, and feed them": "math.sobol_sample",
+    "use tf.random_shuffle": "random_index_shuffle random.experimental.index_shuffle",
+    "use tf.py_func, whose function gets NumPy arrays": "py_function",
+    "use tf.map_fn": "vectorized_map",
+    "import the graph with tf.import_graph_def, or run it in a session": "wrap_function",
+    "batch outside of the graph, or with tf.train.batch": "nondifferentiable_batch_function",
+    "use tf.nn.conv2d or tf.nn.conv3d": "conv",
+    "use tf.nn.conv2d_backprop_filter": "conv2d_backprop_filter_v2",
+    "use tf.nn.conv2d_backprop_input": "conv2d_backprop_input_v2",
+    "no memory is pinned by hand": "check_pinned",
+    "use tf.nn.max_pool and tf.nn.avg_pool": "nn.fractional_avg_pool nn.fractional_max_pool",
+    "use tf.image.crop_and_resize": "image.extract_glimpse image.extract_glimpse_v2",
+    "use tf.image.crop_to_bounding_box with random offsets, or tf.random_crop": (
+        "image.sample_distorted_bounding_box"
+    ),
+    "use tf.image.non_max_suppression over the boxes": "image.generate_bounding_box_proposals",
+    "look at the first bytes: a JPEG file begins with ff d8 ff": "image.is_jpeg io.is_jpeg",
+    "use tf.linalg.eigh of the dense matrix": "linalg.eigh_tridiagonal",
+    "use tf.math.bincount of the values, or tf.raw_ops.SparseBincount": "sparse.bincount",
+    "use tf.sparse.cross and tf.sparse.cross_hashed": "ragged.cross ragged.cross_hashed",
+    "tfnb starts no servers: use tf.Session with several devices": "train.Server",
+    "write it with tf.quantization.fake_quant_with_min_max_vars": (
+        "train.do_quantize_training_on_graphdef"
+    ),
+    "use tf.TFRecordReader, or a tf.data pipeline": "LMDBReader",
+    "use tf.TensorSpec and tf.SparseTensorSpec": " ".join(
+        f"data.experimental.{kind}Structure"
+        for kind in ("Optional", "RaggedTensor", "SparseTensor", "TensorArray", "Tensor")
+    )
+    + " data.experimental.Structure",
+    "fill the table from a list or a file: tf.lookup.KeyValueTensorInitializer": (
+        "data.experimental.DatasetInitializer data.experimental.index_table_from_dataset "
+        "data.experimental.table_from_dataset"
+    ),
+    "elements are computed when they are asked for: there is nothing to tune": (
+        "data.experimental.AutotuneAlgorithm data.experimental.get_model_proto "
+        "data.experimental.ExternalStatePolicy data.experimental.enable_debug_mode "
+        "data.experimental.SHARD_HINT"
+    ),
+    "use dataset.padded_batch": "data.experimental.dense_to_ragged_batch",
+    "use group_by_window, with window.reduce": "data.experimental.Reducer",
+    "read the rows with sqlite3, in Dataset.from_generator": "data.experimental.SqlDataset",
+    "use Dataset.from_tensor_slices": "data.experimental.from_list",
+    "use dataset.cache or files of tf.python_io.TFRecordWriter": (
+        "data.experimental.distributed_save"
+    ),
+    "use dataset.concatenate with Dataset.repeat": "data.experimental.pad_to_cardinality",
+    "use tf.unique on a batch, or a set in Dataset.from_generator": "data.experimental.unique",
+    "datasets are computed in the process that asks": (
+        "data.experimental.service data.experimental.ServiceOptions"
+    ),
+    "it belongs to absl's implementation": "flags.tf_decorator app.flags.tf_decorator",
+    "scale the loss, and divide the gradients of compute_gradients by as much": (
+        "train.experimental.LossScale train.experimental.DynamicLossScale "
+        "train.experimental.FixedLossScale train.experimental.MixedPrecisionLossScaleOptimizer "
+        "train.experimental.disable_mixed_precision_graph_rewrite "
+        "train.experimental.enable_mixed_precision_graph_rewrite"
+    ),
+    "use the arguments of tf.train.Saver": (
+        "train.experimental.MaxShardSizePolicy train.experimental.PythonState "
+        "train.experimental.ShardByTaskPolicy train.experimental.ShardableTensor "
+        "train.experimental.ShardingCallback"
+    ),
+}
+for _advice, _names in _GROUPS.items():
+    _REPLACED.update({f"tf.{name}": _advice for name in _names.split()})
+_SESSION_CONFIG = "a session has its devices and settings: use tf.ConfigProto"
+# What stands in for whatever is in a namespace.
 _WHOLE_AREAS = {
-    "tf.estimator": "write the loop with tf.Session",
-    "tf.lite": "tfnb does not convert models",
-    "tf.tpu": "tfnb knows CPU and GPU devices",
+    "tf.data.experimental.service": "datasets are computed in the process that asks",
+    "tf.debugging.experimental": "use RunOptions(trace_level=FULL_TRACE) and RunMetadata",
+    "tf.dtypes.experimental": "use tf.int8, tf.uint8, tf.float16 or tf.bfloat16",
+    "tf.linalg.experimental": _NO_OPERATORS,
+    "tf.nn.experimental": "use tf.nn.dropout with a seed",
+    "tf.quantization.experimental": "use tf.quantization.fake_quant_with_min_max_vars",
+    "tf.saved_model.experimental": f"{_GRAPHS_ONLY}: use tf.saved_model.Builder",
+    "tf.test.experimental": "the session waits for its devices itself",
+    "tf.train.experimental": "use tf.train.Saver and tf.train.Checkpoint",
+    "tf.autograph": "use tf.cond and tf.while_loop: Python's if and while are not rewritten",
+    "tf.config": _SESSION_CONFIG,
     "tf.distribute": "use tf.device, or a session on a server",
+    "tf.estimator": "write the loop with tf.Session or tf.train.MonitoredTrainingSession",
+    "tf.experimental": f"{_GRAPHS_ONLY}: it belongs to TensorFlow 2",
+    "tf.lite": "tfnb does not convert models",
+    "tf.mixed_precision": "cast with tf.cast, and scale the loss",
+    "tf.mlir": "tfnb has no MLIR; session.optimization_reports says what was optimized",
+    "tf.profiler": "use RunMetadata and tf's Timeline: client.timeline.Timeline(step_stats)",
+    "tf.tpu": "tfnb knows CPU and GPU devices",
+    "tf.types": f"{_GRAPHS_ONLY}: it belongs to TensorFlow 2",
+    "tf.xla": "tfnb does not compile through XLA",
 }
 
 _broken: dict[str, Exception] = {}
@@ -114,7 +253,7 @@ def message(namespace: str, name: str, known: list[str]) -> str:
     module = "tfnb" if namespace == "tf" else f"tfnb.{namespace}"
     full = f"tf.{name}" if namespace == "tf" else f"tf.{namespace}.{name}"
     text = f"module {module!r} has no attribute {name!r}"
-    advice = _REPLACED.get(full) or _WHOLE_AREAS.get(full)
+    advice = _REPLACED.get(full) or _area_of(full)
     if advice is not None:
         return f"{text}: {advice}."
     if full in _tensorflow_names():
@@ -128,6 +267,19 @@ def message(namespace: str, name: str, known: list[str]) -> str:
         where = ", ".join(f"{module} ({error})" for module, error in _broken.items())
         text += f" (could not be imported: {where})"
     return text
+
+
+def _area_of(full: str) -> str | None:
+    """The advice for the whole namespace that a name is in."""
+    for area, advice in _WHOLE_AREAS.items():
+        if full == area or full.startswith(f"{area}."):
+            return advice
+    return None
+
+
+def is_answered(full: str) -> bool:
+    """Whether the message about a missing name says what to use instead."""
+    return full in _REPLACED or _area_of(full) is not None
 
 
 @cache

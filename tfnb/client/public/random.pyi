@@ -11,6 +11,7 @@ from tfnb.ops.candidate_sampling_ops import (
 from tfnb.ops.candidate_sampling_ops import (
     log_uniform_candidate_sampler as log_uniform_candidate_sampler,
 )
+from tfnb.ops.candidate_sampling_ops import all_candidate_sampler as all_candidate_sampler
 from tfnb.ops.candidate_sampling_ops import uniform_candidate_sampler as uniform_candidate_sampler
 from tfnb.ops.random_ops import categorical as categorical
 from tfnb.ops.random_ops import multinomial as multinomial
@@ -37,6 +38,7 @@ from tfnb.ops.stateless_random_ops import stateless_uniform as stateless_uniform
 
 __all__ = [
     "Algorithm",
+    "all_candidate_sampler",
     "categorical",
     "experimental",
     "fixed_unigram_candidate_sampler",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 TABLE: dict[str, dict[str, str]] = {
+    "tfnb.client.benchmark": {
+        "test": "Benchmark StubOutForTesting benchmark_config create_local_cluster",
+    },
     "tfnb.client.debugger.breakpoints": {
         "debugger": "Breakpoint",
     },
@@ -17,6 +20,14 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.client.debugger.watched_tensor": {
         "debugger": "WatchedTensor",
+    },
+    "tfnb.client.diagnostics": {
+        "compat": "forward_compatibility_horizon",
+        "debugging": (
+            "disable_traceback_filtering enable_traceback_filtering get_log_device_placement "
+            "is_traceback_filtering_enabled set_log_device_placement"
+        ),
+        "errors": "raise_exception_on_not_ok_status",
     },
     "tfnb.client.flag": {
         "flags": (
@@ -59,6 +70,9 @@ TABLE: dict[str, dict[str, str]] = {
             "Copy DeleteRecursively Exists Glob IsDirectory ListDirectory MakeDirs MkDir Remove "
             "Rename Stat Walk"
         ),
+    },
+    "tfnb.client.module": {
+        "tf": "Module",
     },
     "tfnb.client.record_io": {
         "io": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
@@ -117,7 +131,7 @@ TABLE: dict[str, dict[str, str]] = {
         "tf": "get_static_value:constant_value",
     },
     "tfnb.framework.convert": {
-        "tf": "convert_to_tensor register_tensor_conversion_function is_tensor",
+        "tf": "convert_to_tensor register_tensor_conversion_function is_tensor is_symbolic_tensor",
     },
     "tfnb.framework.default_graph": {
         "tf": "get_default_graph reset_default_graph",
@@ -204,8 +218,9 @@ TABLE: dict[str, dict[str, str]] = {
             "uniform_candidate_sampler"
         ),
         "random": (
-            "fixed_unigram_candidate_sampler learned_unigram_candidate_sampler "
-            "log_uniform_candidate_sampler uniform_candidate_sampler"
+            "all_candidate_sampler fixed_unigram_candidate_sampler "
+            "learned_unigram_candidate_sampler log_uniform_candidate_sampler "
+            "uniform_candidate_sampler"
         ),
     },
     "tfnb.ops.cast_ops": {
@@ -508,6 +523,7 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.image_patch_ops": {
         "nn": "dilation2d erosion2d",
+        "tf": "extract_volume_patches",
     },
     "tfnb.ops.image_resize_ops": {
         "image": (
@@ -755,6 +771,9 @@ TABLE: dict[str, dict[str, str]] = {
             "unicode_split unicode_split_with_offsets"
         ),
     },
+    "tfnb.ops.ragged_ops": {
+        "tf": "ragged_fill_empty_rows ragged_fill_empty_rows_grad",
+    },
     "tfnb.ops.random_ops": {
         "image": "random_crop",
         "random": (
@@ -946,6 +965,7 @@ TABLE: dict[str, dict[str, str]] = {
         "sparse": "cross cross_hashed",
     },
     "tfnb.ops.sparse_functions": {
+        "io": "serialize_sparse serialize_many_sparse deserialize_many_sparse",
         "sparse": (
             "add:sparse_add concat:sparse_concat reshape:sparse_reshape split:sparse_split "
             "to_indicator:sparse_to_indicator merge:sparse_merge retain:sparse_retain "
@@ -1159,6 +1179,10 @@ TABLE: dict[str, dict[str, str]] = {
         ),
     },
     "tfnb.ops.variables": {
+        "initializers": (
+            "variables:variables_initializer global_variables:global_variables_initializer "
+            "local_variables:local_variables_initializer"
+        ),
         "tf": (
             "Variable VariableV1:Variable VariableAggregation VariableSynchronization "
             "variable_creator_scope variable_creator_scope_v1:variable_creator_scope "

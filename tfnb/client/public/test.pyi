@@ -1,5 +1,9 @@
 # The names of tf.test; written by scripts/generate_public_names.py.
 # ruff: noqa
+from tfnb.client.benchmark import Benchmark as Benchmark
+from tfnb.client.benchmark import StubOutForTesting as StubOutForTesting
+from tfnb.client.benchmark import benchmark_config as benchmark_config
+from tfnb.client.benchmark import create_local_cluster as create_local_cluster
 from tfnb.client.testing import TestCase as TestCase
 from tfnb.client.testing import assert_equal_graph_def as assert_equal_graph_def
 from tfnb.client.testing import compute_gradient as compute_gradient

@@ -1,0 +1,99 @@
+"""Switches of ``tf.debugging``, and small names around errors and versions."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+from typing import TYPE_CHECKING, Any
+
+from tfnb.client import compat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXPORTS = {
+    "debugging": [
+        "disable_traceback_filtering", "enable_traceback_filtering", "get_log_device_placement",
+        "is_traceback_filtering_enabled", "set_log_device_placement",
+    ],
+    "errors": ["raise_exception_on_not_ok_status"],
+    "compat": ["forward_compatibility_horizon"],
+}  # fmt: skip
+
+_state = {"filters": True, "logs_placement": False}
+
+
+def enable_traceback_filtering() -> None:
+    """Accepted: errors name the line of the program that made the node in any case."""
+    _state["filters"] = True
+
+
+def disable_traceback_filtering() -> None:
+    """Accepted; see :func:`enable_traceback_filtering`."""
+    _state["filters"] = False
+
+
+def is_traceback_filtering_enabled() -> bool:
+    """What was said last; True at first."""
+    return _state["filters"]
+
+
+def get_log_device_placement() -> bool:
+    """What :func:`set_log_device_placement` said; False at first."""
+    return _state["logs_placement"]
+
+
+def set_log_device_placement(enabled: bool) -> None:
+    """Say whether placements are logged; a session asks ``ConfigProto(log_device_placement=)``.
+
+    Raises:
+        ValueError: It is to be logged without a session, which there is none of here.
+    """
+    if enabled:
+        raise ValueError(
+            "placements are a session's: use tf.Session(config=tf.ConfigProto("
+            "log_device_placement=True))"
+        )
+    _state["logs_placement"] = False
+
+
+class raise_exception_on_not_ok_status:
+    """A ``with`` block that raises the error that a status holds at its end.
+
+    The status is an object with ``code`` and ``message``; here nothing sets one but the program.
+    """
+
+    def __init__(self) -> None:
+        self.status: Any = _Status()
+
+    def __enter__(self) -> Any:
+        return self.status
+
+    def __exit__(self, *_: object) -> None:
+        from tfnb.core import errors
+
+        if self.status.code != errors.OK:
+            kind: Any = errors.exception_type_from_error_code(self.status.code)
+            raise kind(None, None, self.status.message)
+
+
+class _Status:
+    code = 0
+    message = ""
+
+
+@contextlib.contextmanager
+def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
+    """A block in which ``tf.compat.forward_compatible`` answers as on another day.
+
+    Args:
+        year: Of the day.
+        month: Of the day.
+        day: Of the day.
+    """
+    before = compat.horizon
+    compat.horizon = datetime.date(year, month, day)
+    try:
+        yield
+    finally:
+        compat.horizon = before
