@@ -221,9 +221,11 @@ def _joined(
     low, high = min(np.float32(0), *starts), max(ends)
     dtype = values[0].dtype
     is_signed = np.iinfo(dtype).min < 0
-    if is_signed or scaled:
+    if is_signed:
         high = max(abs(low), abs(high))
-        low = np.float32(-high if is_signed else 0)
+        low = np.float32(-high)
+    elif scaled:
+        low = np.float32(0)
     parts = [
         value if old == (low, high) else quantized(dequantized(value, *old), low, high, dtype)
         for value, old in zip(values, zip(starts, ends, strict=True), strict=True)
