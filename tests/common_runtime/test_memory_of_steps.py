@@ -115,6 +115,28 @@ def test_a_tensor_ends_with_its_last_use(
     assert seen == [True] * 3
 
 
+def test_what_only_the_caller_holds_is_not_copied() -> None:
+    """A fetched array that the step made is handed over; one that a variable holds is copied."""
+    with tf.Graph().as_default() as graph:
+        value = tf.placeholder(tf.float32, [])
+        fresh = tf.fill([NUM_VALUES], value)
+        kept = tf.Variable(tf.zeros([4]))
+    with tf.Session(graph=graph) as sess:
+        sess.run(kept.initializer)
+        for _ in range(3):
+            gc.collect()
+            tracemalloc.start()
+            try:
+                found, copy = sess.run([fresh, kept], {value: 2.0})
+                assert tracemalloc.get_traced_memory()[1] < 1.9 * NUM_BYTES
+            finally:
+                tracemalloc.stop()
+            found += 1.0
+            copy += 1.0
+            np.testing.assert_array_equal(sess.run(kept), np.zeros(4))
+            assert sess.run(fresh, {value: 2.0})[0] == 2.0
+
+
 def test_folding_lets_large_values_go() -> None:
     """A chain of large constants that ends in a small one needs two of them at a time."""
     with tf.Graph().as_default() as graph:

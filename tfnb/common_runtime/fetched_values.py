@@ -41,7 +41,9 @@ def own_all(results: list[Any]) -> list[Any]:
     Raises:
       FailedPreconditionError: a fetched variable has no value.
     """
-    for position, value in enumerate(results):
+    # Not enumerate(), whose tuple would hold each value as well.
+    for position in range(len(results)):
+        value = results[position]
         if isinstance(value, _generic):
             continue
         if isinstance(value, _ndarray):
