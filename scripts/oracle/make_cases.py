@@ -581,6 +581,131 @@ def gradient_descent() -> Any:
 
 
 @case
+def read_behind_assignment() -> Any:
+    """Values of reference variables named before an assignment and used behind it."""
+    v = tf.get_variable("v", initializer=tf.constant([1.0, 2.0]), use_resource=False)
+    w = tf.get_variable("w", initializer=tf.zeros([2]), use_resource=False)
+    p = tf.placeholder(tf.bool, [], name="p")
+    n = tf.placeholder(tf.int32, [], name="n")
+    with tf.control_dependencies([tf.assign(v, [5.0, 6.0])]):
+        a = [tf.identity(v), v * 2.0, tf.reduce_sum(v)]
+    with tf.control_dependencies([tf.assign_add(v, [1.0, 1.0])]):
+        copied = tf.assign(w, v)
+    with tf.control_dependencies([copied]):
+        b = w + v
+    averages = tf.train.ExponentialMovingAverage(0.5)
+    step = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(v * v))
+    with tf.control_dependencies([step]):
+        both = averages.apply([v, w])
+
+    def body(i: Any, total: Any) -> Any:
+        with tf.control_dependencies([tf.assign_add(v, [1.0, 0.0])]):
+            return i + 1, total + v
+
+    _, total = tf.while_loop(lambda i, _: i < n, body, [0, tf.zeros([2])], parallel_iterations=1)
+
+    def scattered() -> Any:
+        with tf.control_dependencies([tf.scatter_add(v, [0], [10.0])]):
+            return tf.identity(v)
+
+    side = tf.cond(p, scattered, lambda: v * 1.0)
+    with tf.control_dependencies([tf.scatter_update(v, [0], [-1.0])]):
+        rows = [tf.gather(v, [0, 1]), v[0]]
+    return [
+        run([], {}, [tf.global_variables_initializer()]),
+        run(a),
+        run([b]),
+        run([], {}, [both]),
+        run(["v:0", averages.average(v).value(), averages.average(w).value()]),
+        run([total], {n: 3}),
+        run([side], {p: True}),
+        run([side], {p: False}),
+        run(rows),
+        run(["v:0", "w:0"]),
+    ]
+
+
+@case
+def training_with_fetches() -> Any:
+    """Loss with a penalty of the weights, step and rate, fetched beside the training step."""
+    tf.set_random_seed(1)
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    first = tf.get_variable("first", [3, 2], initializer=tf.constant_initializer(0.3))
+    second = tf.get_variable("second", [2, 3], initializer=tf.constant_initializer(-0.2))
+    y = tf.matmul(tf.nn.relu(tf.matmul(x, first)), second)
+    penalty = 0.1 * (tf.nn.l2_loss(first) + tf.nn.l2_loss(second))
+    loss = tf.reduce_mean(tf.square(y - x)) + penalty
+    step = tf.train.get_or_create_global_step()
+    rate = tf.train.exponential_decay(0.1, step, 1, 0.9)
+    train = tf.train.AdamOptimizer(rate).minimize(loss, step)
+    feeds = [{x: np.random.RandomState(seed).randn(4, 3).astype(np.float32)} for seed in range(3)]
+    return [
+        run([], {}, [tf.global_variables_initializer()]),
+        *[run([loss, penalty, step], feed, [train]) for feed in feeds],
+        run(["first:0", "second:0", step, rate]),
+    ]
+
+
+@case
+def functional_control_flow_twice_differentiated() -> Any:
+    """Two gradients through one While whose body has an If whose branch has a While."""
+    tf.enable_control_flow_v2()
+    x = tf.placeholder(tf.float32, [3], name="x")
+    n = tf.placeholder(tf.int32, [], name="n")
+    v = tf.get_variable("v", [3], initializer=tf.ones_initializer(), use_resource=True)
+
+    def inner(i: Any, a: Any) -> Any:
+        return tf.while_loop(lambda j, b: j < i, lambda j, b: (j + 1, tf.sin(b) + v), [0, a])[1]
+
+    def body(i: Any, a: Any) -> Any:
+        return i + 1, tf.cond(tf.equal(i % 2, 0), lambda: a * x + v, lambda: inner(i, a))
+
+    _, y = tf.while_loop(lambda i, a: i < n, body, [0, x])
+    gradients = tf.gradients(y, [x, v])
+    train = tf.train.AdamOptimizer(0.01).minimize(tf.reduce_sum(tf.square(y)))
+    tf.disable_control_flow_v2()
+    feed = {x: np.array([0.1, 0.2, -0.3], np.float32)}
+    return [
+        run([], {}, [tf.global_variables_initializer()]),
+        *[run([y, *gradients], {**feed, n: count}) for count in (0, 1, 4)],
+        run([y], {**feed, n: 3}, [train]),
+        run([v.value()]),
+    ]
+
+
+@case
+def mapped_function_and_centers() -> Any:
+    """A function for each row, the distinct elements of a dataset, nearest centers."""
+    from tensorflow import raw_ops
+    from tensorflow.python.framework import function
+
+    @function.Defun(tf.float32, tf.float32)
+    def pair(a: Any, b: Any) -> Any:
+        return a * 2.0 + b, tf.stack([a, a])
+
+    x = tf.placeholder(tf.float32, [None], name="x")
+    mapped = raw_ops.MapDefun(
+        arguments=[x],
+        captured_inputs=[tf.constant(10.0)],
+        output_types=[tf.float32, tf.float32],
+        output_shapes=[[], [2]],
+        f=pair,
+    )
+    words = tf.data.Dataset.from_tensor_slices(["a", "b", "a", "c", "b"])
+    element = words.apply(tf.data.experimental.unique()).make_one_shot_iterator().get_next()
+    points = tf.constant(np.random.RandomState(5).randn(9, 2).astype(np.float32))
+    start = raw_ops.KmeansPlusPlusInitialization(
+        points=points, num_to_sample=3, seed=4, num_retries_per_sample=2
+    )
+    nearest = raw_ops.NearestNeighbors(points=points, centers=start, k=2)
+    return [
+        *[run(list(mapped), {x: np.arange(count, dtype=np.float32)}) for count in (3, 0)],
+        *[run([element])] * 4,
+        run([start, *nearest]),
+    ]
+
+
+@case
 def two_devices() -> Any:
     """Two CPU devices: values and control cross between them."""
     with tf.device("/cpu:0"):

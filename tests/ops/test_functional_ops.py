@@ -10,6 +10,7 @@ from google.protobuf import text_format
 
 import tfnb as tf
 from tfnb.core.attr_value import NameAttrList
+from tfnb.framework.function import Defun
 from tfnb.ops import functional_ops
 from tfnb.proto import graph_pb2
 
@@ -216,3 +217,41 @@ def test_small_ops_beside():
         assert session.run(functional_ops.fake_param(dtype=tf.float32, shape=[2])).shape == (2,)
         assert session.run(functional_ops.device_index(device_names=["GPU", "CPU"])) == 1
         assert session.run(functional_ops.device_index(device_names=["GPU"])) == 1
+
+
+def test_a_function_is_mapped_over_the_rows_of_its_arguments():
+    """No rows give no rows; what the node says of the results' shapes is checked."""
+    with tf.Graph().as_default(), tf.Session() as session:
+
+        @Defun(tf.float32, tf.float32)
+        def both(a, b):
+            return a * b, tf.stack([a, b])
+
+        x = tf.placeholder(tf.float32, [None])
+
+        def mapped(*shapes):
+            return tf.raw_ops.MapDefun(
+                arguments=[x],
+                captured_inputs=[tf.constant(3.0)],
+                output_types=[tf.float32, tf.float32],
+                output_shapes=list(shapes),
+                f=both,
+            )
+
+        product, pair = mapped([], [2])
+        assert pair.shape.as_list() == [None, 2]
+        found = session.run([product, pair], {x: [1.0, 2.0]})
+        assert [value.tolist() for value in found] == [[3.0, 6.0], [[1.0, 3.0], [2.0, 3.0]]]
+        assert session.run(pair, {x: []}).shape == (0, 2)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"shape, \[2\], and expected"):
+            session.run(mapped([], [3]), {x: [1.0]})
+        with pytest.raises(tf.errors.InternalError, match="no rows"):
+            session.run(mapped([], None), {x: []})
+        with pytest.raises(ValueError, match="rank at least 1"):
+            tf.raw_ops.MapDefun(
+                arguments=[tf.constant(1.0), tf.constant([1.0])],
+                captured_inputs=[],
+                output_types=[tf.float32, tf.float32],
+                output_shapes=[[], [2]],
+                f=both,
+            )

@@ -592,6 +592,54 @@ experimental_ignore_errors_dataset = register_op(
 )(_ignore_errors)  # fmt: skip
 
 
+class _UniqueIterator(DatasetIterator):
+    def __init__(self, inner: DatasetIterator) -> None:
+        self._inner = inner
+        self._seen: set[Any] = set()
+
+    def get_next(self, ctx: OpKernelContext) -> type_of_next:
+        """The next element that was not there before."""
+        while True:
+            element = yield from self._inner.get_next(ctx)
+            if element is None:
+                return None
+            key = _key_of(np.asarray(element[0]))
+            if key not in self._seen:
+                self._seen.add(key)
+                return element
+
+
+def _key_of(value: Any) -> Any:
+    return value.shape, tuple(value.ravel()) if value.dtype == object else value.tobytes()
+
+
+def _unique(
+    xp: Any,
+    input_dataset: Any,
+    *,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Any:
+    """Each of the elements once, where it comes first."""
+    if len(output_types) != 1:
+        raise errors.invalid_argument("UniqueDataset only supports inputs with a single component.")
+    source = as_dataset(input_dataset)
+    size = 0 if source.cardinality == 0 else UNKNOWN
+    return Dataset(
+        output_types, output_shapes, lambda scope: _UniqueIterator(source.make(scope)), size
+    )
+
+
+unique_dataset = register_op(
+    "UniqueDataset", f"{_IN} -> handle: variant", *OUTPUTS, METADATA,
+    shape=scalar_handle, devices=("CPU",),
+)(_unique)  # fmt: skip
+experimental_unique_dataset = register_op(
+    "ExperimentalUniqueDataset", f"{_IN} -> handle: variant", *OUTPUTS,
+    shape=scalar_handle, devices=("CPU",),
+)(_unique)  # fmt: skip
+
+
 class _CountedIterator(DatasetIterator):
     def __init__(self, inner: DatasetIterator, count: int) -> None:
         self._inner, self._count, self._seen = inner, count, 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.node_text import shape_text as static_shape_text
 from tfnb.core.node_text import type_word
 from tfnb.core.op_kernel import FunctionCall
 from tfnb.core.op_registry import register_op
@@ -21,6 +22,9 @@ from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
 )
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.opaque_values import array_of, as_scalar, is_opaque
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -28,7 +32,6 @@ if TYPE_CHECKING:
     from tfnb.core.attr_value import NameAttrList
     from tfnb.core.dtypes import DType
     from tfnb.core.op_kernel import OpKernelContext
-    from tfnb.core.tensor_shape import TensorShape
 
 # ------------------------------------------------------------------------------------------- shapes
 
@@ -390,6 +393,80 @@ def for_(
             )
         state = after
     return tuple(state)
+
+
+def _map_defun_shape(c: InferenceContext) -> list[TensorShape]:
+    rows: int | None = None
+    for index, shape in enumerate(c.inputs[c.input_range("arguments")]):
+        if shape.rank == 0:
+            raise ValueError(f"Arguments must have rank at least 1. Input {index} has rank of 0.")
+        first = None if shape.dim_values is None else shape.dim_values[0]
+        if None not in (rows, first) and rows != first:
+            raise ValueError("Arguments must have the same dimension 0.")
+        rows = first if rows is None else rows
+    declared = _declared_shapes(c)
+    return [
+        UNKNOWN_SHAPE if one.dim_values is None else TensorShape([rows, *one.dim_values])
+        for one in declared
+    ]
+
+
+@register_op(
+    "MapDefun",
+    "arguments: Targuments, captured_inputs: Tcaptured -> output: output_types",
+    "Targuments: list(type) >= 1",
+    "Tcaptured: list(type) >= 0 = []",
+    "output_types: list(type) >= 1",
+    "output_shapes: list(shape) >= 1",
+    "f: func",
+    "max_intra_op_parallelism: int = 1",
+    shape=_map_defun_shape,
+)
+def map_defun(
+    ctx: OpKernelContext,
+    arguments: list[Any],
+    captured_inputs: list[Any],
+    *,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+    f: NameAttrList,
+) -> Any:
+    """The results of a function for each row of the arguments, put together again."""
+    if any(not np.ndim(argument) for argument in arguments):
+        raise errors.invalid_argument("All inputs must have at least rank 1.")
+    if len({argument.shape[0] for argument in arguments}) > 1:
+        raise errors.invalid_argument("All inputs must have the same dimension 0.")
+    rows: list[Sequence[Any]] = []
+    for number in range(arguments[0].shape[0]):
+        _check_not_cancelled(ctx)
+        row = [as_scalar(argument[number, ...]) for argument in arguments]
+        results = yield from _call(f, [*row, *captured_inputs])
+        for result, shape in zip(results, output_shapes):
+            if not shape.is_compatible_with(TensorShape(np.shape(result))):
+                raise errors.invalid_argument(
+                    f"Mismatch in function retval shape, {shape_text(np.shape(result))}, and "
+                    f"expected output shape, {static_shape_text(shape)}."
+                )
+        rows.append(results)
+    if rows:
+        return tuple([_stacked(ctx.xp, column) for column in zip(*rows)])
+    if any(not shape.is_fully_defined() for shape in output_shapes):
+        raise errors.internal(
+            "Missing 0-th output: there are no rows, and the shape of their results is not known."
+        )
+    return tuple(
+        [
+            ctx.xp.zeros([0, *shape.as_list()], dtype.numpy_dtype)
+            for shape, dtype in zip(output_shapes, output_types)
+        ]
+    )
+
+
+def _stacked(xp: Any, values: Sequence[Any]) -> Any:
+    """The results of all calls in one tensor."""
+    if any(np.shape(value) != np.shape(values[0]) for value in values):
+        raise errors.invalid_argument("The results of the calls have different shapes.")
+    return array_of(values) if is_opaque(values[0]) else xp.stack(values)
 
 
 # ------------------------------------------------------------------------------ small things beside

@@ -356,7 +356,7 @@ TABLE: dict[str, dict[str, str]] = {
             "Counter RandomDataset assert_cardinality cardinality choose_from_datasets "
             "enumerate_dataset from_variant get_single_element group_by_window ignore_errors "
             "map_and_batch map_and_batch_with_legacy_function:map_and_batch parallel_interleave "
-            "scan shuffle_and_repeat take_while to_variant unbatch"
+            "scan shuffle_and_repeat take_while to_variant unbatch unique"
         ),
     },
     "tfnb.ops.data.iterators": {
@@ -1274,6 +1274,9 @@ OPS: dict[str, str] = {
     ),
     "tfnb.ops.cast_ops": "Cast",
     "tfnb.ops.clip_ops": "ClipByValue",
+    "tfnb.ops.clustering_ops": (
+        "KMC2ChainInitialization KmeansPlusPlusInitialization NearestNeighbors"
+    ),
     "tfnb.ops.complex_ops": "Angle Complex ComplexAbs Imag Real",
     "tfnb.ops.concat_ops": (
         "Concat ConcatOffset ConcatV2 Pack ParallelConcat Split SplitV Tile TileGrad Unpack"
@@ -1332,9 +1335,9 @@ OPS: dict[str, str] = {
         "AnonymousMemoryCache AssertCardinalityDataset AssertNextDataset CacheDataset "
         "CacheDatasetV2 ConcatenateDataset DeleteMemoryCache DirectedInterleaveDataset "
         "DummyMemoryCache ExperimentalDirectedInterleaveDataset ExperimentalIgnoreErrorsDataset "
-        "FinalizeDataset IgnoreErrorsDataset ModelDataset OptimizeDataset OptimizeDatasetV2 "
-        "OptionsDataset PrefetchDataset RepeatDataset RewriteDataset ShardDataset SkipDataset "
-        "TakeDataset ZipDataset"
+        "ExperimentalUniqueDataset FinalizeDataset IgnoreErrorsDataset ModelDataset "
+        "OptimizeDataset OptimizeDatasetV2 OptionsDataset PrefetchDataset RepeatDataset "
+        "RewriteDataset ShardDataset SkipDataset TakeDataset UniqueDataset ZipDataset"
     ),
     "tfnb.ops.dataset_shuffle_ops": (
         "AnonymousRandomSeedGenerator AnonymousSeedGenerator DeleteRandomSeedGenerator "
@@ -1357,8 +1360,8 @@ OPS: dict[str, str] = {
     ),
     "tfnb.ops.function_ops": "_Arg _DeviceArg _DeviceRetval _Retval",
     "tfnb.ops.functional_ops": (
-        "Case DeviceIndex FakeParam For If PartitionedCall StatefulPartitionedCall StatelessCase "
-        "StatelessIf StatelessWhile SymbolicGradient ToBool While _If _While"
+        "Case DeviceIndex FakeParam For If MapDefun PartitionedCall StatefulPartitionedCall "
+        "StatelessCase StatelessIf StatelessWhile SymbolicGradient ToBool While _If _While"
     ),
     "tfnb.ops.fused_ops": "_FusedBatchNormEx _FusedConv2D _FusedMatMul",
     "tfnb.ops.gather_ops": "Gather GatherNd GatherV2",

@@ -730,6 +730,20 @@ class Dataset:
             dataset_sequence_ops.ignore_errors_dataset, log_warning=log_warning
         )
 
+    def unique(self, name: str | None = None) -> Dataset:
+        """Each of the elements once, where it comes first.
+
+        Raises:
+          TypeError: the elements are not int32, int64 or string.
+        """
+        for dtype in nest.flatten(self.output_types):
+            if dtype not in (dtypes.int32, dtypes.int64, dtypes.string):
+                raise TypeError(
+                    f"Elements of type {dtype.name} cannot be told apart: unique() takes int32, "
+                    "int64 and string."
+                )
+        return self._same_elements(dataset_sequence_ops.unique_dataset)
+
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """The same elements with other settings."""
         merged = self._options.merge(options)

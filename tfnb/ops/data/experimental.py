@@ -30,6 +30,7 @@ EXPORTS = {
         "enumerate_dataset", "from_variant", "get_single_element", "group_by_window",
         "ignore_errors", "map_and_batch", "map_and_batch_with_legacy_function:map_and_batch",
         "parallel_interleave", "scan", "shuffle_and_repeat", "take_while", "to_variant", "unbatch",
+        "unique",
     ],
 }  # fmt: skip
 
@@ -79,6 +80,11 @@ class RandomDataset(Dataset):
 def unbatch() -> type_of_transformation:
     """:meth:`Dataset.unbatch` for ``apply``."""
     return lambda dataset: dataset.unbatch()
+
+
+def unique() -> type_of_transformation:
+    """:meth:`Dataset.unique` for ``apply``."""
+    return lambda dataset: dataset.unique()
 
 
 def enumerate_dataset(start: Any = 0) -> type_of_transformation:
