@@ -114,7 +114,8 @@ class DirectSession(Session):
         )
         self._edge_names = itertools.count(0)
         self._timeout_ms = options.config.operation_timeout_in_ms
-        self._sync_on_finish = session_settings.sync_on_finish()
+        can_sync = any(device.is_asynchronous for device in device_mgr.devices)
+        self._sync_on_finish = can_sync and session_settings.sync_on_finish()
         self._cost_model_every = options.config.graph_options.build_cost_model
         self._cost_model_after = options.config.graph_options.build_cost_model_after
         self.cost_model_manager = CostModelManager()
@@ -628,11 +629,12 @@ class DirectSession(Session):
             if self._is_down:
                 return
             self._closed = True
-        error = errors.cancelled("Session has been closed.")
-        self._partial_runs.close(error)
-        for run_state in list(self._active):
-            run_state.abort(error)
-            run_state.wake.set()
+        if self._active or self._partial_runs.run_states():
+            error = errors.cancelled("Session has been closed.")
+            self._partial_runs.close(error)
+            for run_state in list(self._active):
+                run_state.abort(error)
+                run_state.wake.set()
         session_settings.release(self._metadata_key)
         self._thread_pools.close()
         if not self._active:

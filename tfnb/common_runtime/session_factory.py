@@ -72,9 +72,9 @@ def get_factory(options: SessionOptions) -> SessionFactory:
     """
     with _lock:
         candidates = [(n, f) for n, f in _factories.items() if f.accepts_options(options)]
+        if len(candidates) == 1:
+            return candidates[0][1]
         registered = ", ".join(sorted(_factories))
-    if len(candidates) == 1:
-        return candidates[0][1]
     described = f'{{target: "{options.target}" config: {str(options.config).strip()}}}'
     if not candidates:
         raise errors.not_found(
