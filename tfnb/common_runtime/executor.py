@@ -43,6 +43,7 @@ from tfnb.common_runtime.immutable_executor_state import (
 )
 from tfnb.common_runtime.kernel_errors import annotate, check_outputs, missing_output
 from tfnb.common_runtime.kernel_stats import PooledKernel, measured_call
+from tfnb.common_runtime.lowering.clusters import LARGE_BYTES, compute_over_input
 from tfnb.common_runtime.propagator_state import PropagatorState
 from tfnb.common_runtime.waiting import explained, warn_if_final
 from tfnb.core import errors
@@ -505,8 +506,10 @@ def run_schedule(
     hooks, step_id = run_state.hooks, run_state.step_id
     node_started, node_done = hooks.node_started, hooks.node_done
     record_outputs = run_state.record_outputs or (None if immutable.is_checked else check_outputs)
+    # Who records what kernels give may keep it.
+    may_write_over = run_state.record_outputs is None
     outputs: Any
-    value: Any
+    value: Any = None
     for item in immutable.schedule or ():
         if run_state.stop is not None:
             raise run_state.stop
@@ -521,7 +524,15 @@ def run_schedule(
                 dereference(item, args)
             action = item.action
             if action == PURE_ONE:
-                value = item.compute(*args)  # type: ignore[misc]
+                if (
+                    may_write_over
+                    and args
+                    and args[0].__class__ is np.ndarray
+                    and args[0].nbytes >= LARGE_BYTES
+                ):
+                    value = compute_over_input(item, args)
+                if value is None:
+                    value = item.compute(*args)  # type: ignore[misc]
                 for _, _, slot in item.data_edges:
                     slots[slot] = value
                 if record_outputs is not None:

@@ -90,11 +90,12 @@ def test_shapes_that_have_to_be_broadcast_run_node_by_node():
             session.run(z, {x: value, y: ramp()})
 
 
-def test_nobodys_array_is_written_over():
+@pytest.mark.parametrize("when", [Lowering.ALWAYS, Lowering.NEVER])
+def test_nobodys_array_is_written_over(when):
     """A feed, a variable, a constant, a fetched value, a view and the source of one."""
     given = ramp()
     kept = given.copy()
-    with lowering(Lowering.ALWAYS), tf.Graph().as_default():
+    with lowering(when), tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [None])
         v = tf.Variable(kept, use_resource=True)
         ref = tf.Variable(kept, use_resource=False)
@@ -124,9 +125,10 @@ def test_nobodys_array_is_written_over():
                 assert np.array_equal(session.run(ref), kept)
 
 
-def test_a_chain_needs_room_for_one_array():
-    """The result of fifty nodes stands where their input stood."""
-    with lowering(Lowering.ALWAYS), tf.Graph().as_default():
+@pytest.mark.parametrize("when", [Lowering.ALWAYS, Lowering.NEVER])
+def test_a_chain_needs_room_for_one_array(when):
+    """The result of fifty nodes stands where their input stood, also before they are a function."""
+    with lowering(when), tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [])
         y = tf.fill([1 << 21], x)
         for number in range(50):

@@ -38,6 +38,8 @@ from tfnb.core.work_sharder import shard
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from tfnb.common_runtime.immutable_executor_state import NodeItem
+
 TILE_BYTES = 1 << 18
 """A few tiles of this size fit into the second cache."""
 LARGE_BYTES = 1 << 20
@@ -230,7 +232,17 @@ class TiledCluster:
         del arg
         if not self._fits(args, shape):
             return None
-        found = _only_here(args, self._over)
+        return self._run(args, shape, _only_here(args, self._over, _ALONE))
+
+    def over_input(self, args: list[Any]) -> Any:
+        """The result in the place of an input that only the list holds, or None."""
+        twice = len(args) == 2 and args[0] is args[1]
+        found = _only_here(args, self._over, _ALONE_IN_LIST + twice)
+        if found < 0 or not self._fits(args, args[found].shape):
+            return None
+        return self._run(args, args[found].shape, found)
+
+    def _run(self, args: Sequence[Any], shape: tuple[int, ...], found: int) -> Any:
         (tile, num_spares), out = self._tile, None
         if found >= 0:
             (tile, num_spares), out = self._over[found], args[found]
@@ -285,10 +297,16 @@ class TiledCluster:
         )
 
 
-def _only_here(args: Sequence[Any], numbers: Iterable[int]) -> int:
-    """The first of some arguments that is an array which only the calling function holds, or -1."""
+def _only_here(args: Sequence[Any], numbers: Iterable[int], alone: int) -> int:
+    """The first of some arguments that is an array which only the calling function holds, or -1.
+
+    Args:
+      args: the arguments.
+      numbers: of those that may be written over.
+      alone: what getrefcount says here of such an array.
+    """
     for number in numbers:
-        if getrefcount(args[number]) <= _ALONE and args[number].shape:
+        if getrefcount(args[number]) <= alone and args[number].shape:
             flags = args[number].flags
             if flags.owndata and flags.writeable and args[number].base is None:
                 return number
@@ -299,13 +317,16 @@ class _Probe:
     """Called like a cluster."""
 
     def __call__(self, *args: Any) -> int:
-        return _count(args, (0,))
+        return _count(args, (0,), 0)
+
+    def over_input(self, args: list[Any]) -> int:
+        return _count(args, (0,), 0)
 
 
-def _count(args: Sequence[Any], numbers: Iterable[int]) -> int:
+def _count(args: Sequence[Any], numbers: Iterable[int], alone: int) -> int:
     for number in numbers:
         return getrefcount(args[number])
-    return 0
+    return alone
 
 
 def _count_alone() -> int:
@@ -315,5 +336,35 @@ def _count_alone() -> int:
     return count
 
 
-# What getrefcount says in `_only_here` of an array that one local variable of the caller holds.
 _ALONE = _count_alone()
+_ALONE_IN_LIST = _Probe().over_input([np.empty(1)])
+
+
+# -- one node of a partition that is not lowered yet -----------------------------------------------
+
+_single: dict[tuple[str, np.dtype[Any]], TiledCluster] = {}
+
+
+def compute_over_input(item: NodeItem, args: list[Any]) -> Any:
+    """A node's result in the place of a large input that nobody else has; None: compute it plainly.
+
+    Args:
+      item: the node.
+      args: its inputs; the list is the only one who has what may be written over.
+    """
+    kernel = item.kernel
+    expression = None if kernel is None else tile_of(kernel)
+    if kernel is None or expression is None:
+        return None
+    key = (item.op, item.output_types[0].numpy_dtype)
+    if key not in _single:
+        names = [one.name for one in kernel.definition.op_def.inputs]
+        text = expression.write(
+            {name: name for name in [*names, "out"]}, "", {name: name for name in expression.names}
+        )
+        # The text is the op's own; nothing in it comes from a graph.
+        function = eval(f"lambda {', '.join(names)}, out: {text}", dict(expression.names))
+        numbers = range(len(names))
+        over = dict.fromkeys(numbers, (function, 0))
+        _single[key] = TiledCluster(key[1], [list(numbers)], (function, 0), over)
+    return _single[key].over_input(args)
