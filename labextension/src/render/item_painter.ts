@@ -86,7 +86,14 @@ export class ItemPainter {
     group.setAttribute("class", [...classes, ...keep].join(" "));
   }
 
+  /** What a box is made of; its label says it all, so its parts are not read out beside it. */
   private contents(placed: PlacedItem, colouring: Colouring): SVGElement[] {
+    const parts = this.parts(placed, colouring);
+    for (const part of parts) part.setAttribute("aria-hidden", "true");
+    return parts;
+  }
+
+  private parts(placed: PlacedItem, colouring: Colouring): SVGElement[] {
     if (!this.scene.isScope(placed.item)) return this.node(placed, colouring);
     return placed.isOpen ? this.openScope(placed) : this.closedScope(placed, colouring);
   }
@@ -113,7 +120,7 @@ export class ItemPainter {
     }
     const two = showsOp(label, scene.op(item));
     body.append(svg("text", { class: "tfnb-label", y: two ? -2.5 : 3.8 }, label));
-    if (two) body.append(svg("text", { class: "tfnb-op", y: 10 }, op));
+    if (two) body.append(svg("text", { class: "tfnb-op", y: 10 }, ` ${op}`));
     return [
       ...this.dots(placed, -placed.width / 2),
       ...tails(placed, room / 2),
@@ -145,7 +152,7 @@ export class ItemPainter {
       svg(
         "text",
         { class: "tfnb-count", x: width / 2 - 9, y: 1 },
-        scene.size(item).toLocaleString("en"),
+        ` ${scene.size(item).toLocaleString("en")}`, // apart from the label for who hears it
       ),
       ...composition(scene, item, colouring, left + 9, 9, width - 18),
       svg("rect", {
@@ -181,7 +188,7 @@ export class ItemPainter {
       svg(
         "text",
         { class: "tfnb-count tfnb-count-open", x: end + 8, y: top + 17 },
-        scene.size(item).toLocaleString("en"),
+        ` ${scene.size(item).toLocaleString("en")}`, // apart from the label for who hears it
       ),
       title(scene, item),
     ];

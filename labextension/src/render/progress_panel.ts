@@ -126,6 +126,7 @@ function fillPartition(
   const [name, track, count, current] = [...row.children] as HTMLElement[];
   const share = (part: number) => `${partition.total ? (100 * part) / partition.total : 0}%`;
   setText(name!, shortDevice(partition.device));
+  track!.setAttribute("aria-label", `Nodes done on ${shortDevice(partition.device)}`);
   const [done, dead] = [...track!.children] as HTMLElement[];
   done!.style.width = share(partition.done - partition.dead);
   dead!.style.width = share(partition.dead);

@@ -18,7 +18,7 @@ _DARK = (
     "--jp-ui-font-color1:#ffffffde;--jp-ui-font-color2:#ffffff8a;--jp-brand-color1:#2196f3;"
 )
 
-_MOUNT = """async ([source, scene, options, states, counters, record]) => {
+_MOUNT = """async ([source, scene, options, states, counters, record, debug]) => {
   const bytes = (text) => {
     const decoded = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
     return new DataView(decoded.buffer);
@@ -27,7 +27,7 @@ _MOUNT = """async ([source, scene, options, states, counters, record]) => {
   const widget = (await import(url)).default;
   const traits = {
     _scene: bytes(scene), _states: bytes(states), _counters: counters, _options: options,
-    _record: bytes(record),
+    _record: bytes(record), _debug: debug,
     selected: "",
   };
   const handlers = {};
@@ -38,6 +38,7 @@ _MOUNT = """async ([source, scene, options, states, counters, record]) => {
       for (const handler of handlers[`change:${name}`] ?? []) handler();
     },
     save_changes: () => {},
+    send: (message) => { (window.sent ??= []).push(message); },
     on: (event, handler) => { (handlers[event] ??= []).push(handler); },
     off: (event, handler) => {
       handlers[event] = (handlers[event] ?? []).filter((one) => one !== handler);
@@ -78,6 +79,7 @@ class WidgetPage:
         states: bytes = b"",
         counters: dict[str, Any] | None = None,
         record: bytes = b"",
+        debugger: dict[str, Any] | None = None,
         is_dark: bool = False,
         policy: str = "",
     ) -> float:
@@ -101,6 +103,7 @@ class WidgetPage:
                 base64.b64encode(states).decode(),
                 counters or {},
                 base64.b64encode(record).decode(),
+                debugger or {},
             ],
         )
         return took

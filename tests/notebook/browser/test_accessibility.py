@@ -1,0 +1,168 @@
+"""Every view, looked over by axe-core: names, roles, contrast, what the keyboard reaches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.notebook.browser.test_front_end import digits_scene
+from tests.notebook.recorded_loop import recorded_loop
+
+if TYPE_CHECKING:
+    from tests.notebook.browser.widget_page import WidgetPage
+    from tfnb.notebook.run_record import RunRecord
+
+pytestmark = pytest.mark.browser
+
+AXE = Path(__file__).parents[3] / "labextension" / "node_modules" / "axe-core" / "axe.min.js"
+
+COUNTERS = {
+    "phase": "running",
+    "steps": 3,
+    "running": 1,
+    "elapsed_ns": 2_000_000,
+    "step_ns": 500_000,
+    "runs_per_second": 1234.5,
+    "partitions": [
+        {
+            "device": "/job:localhost/replica:0/task:0/device:CPU:0",
+            "done": 3,
+            "dead": 1,
+            "total": 9,
+            "runs": 12,
+            "current": "block_1/conv",
+        }
+    ],
+    "frames": [
+        {
+            "name": "loop",
+            "device": "/device:CPU:0",
+            "depth": 0,
+            "iteration": 4,
+            "live": 2,
+            "isDone": False,
+            "runs": 1,
+        }
+    ],
+    "moreFrames": 0,
+    "dropped": 0,
+    "error": "",
+}
+STOP = {
+    "stop": {
+        "step": 7,
+        "function": "",
+        "device": "/job:localhost/replica:0/task:0/device:CPU:0",
+        "node": "block_1/conv",
+        "op": "Conv2D",
+        "phase": "before",
+        "isDead": False,
+        "reason": "step",
+        "loops": [["loop", 3]],
+        "values": [{"tensor": "images:0", "text": "1. (float32, scalar)", "canChange": True}],
+        "moreValues": 2,
+        "ready": ["block_1/conv", "block_1/relu"],
+        "frames": [
+            {
+                "name": "loop",
+                "device": "/device:CPU:0",
+                "depth": 1,
+                "isHere": True,
+                "parallel": 10,
+                "deferred": ["next"],
+                "iterations": [
+                    {"number": 3, "isHere": True, "outstanding": 2, "dead": 1, "values": 4}
+                ],
+            }
+        ],
+        "moreFrames": 1,
+        "nodes": [
+            {
+                "name": "block_1/conv",
+                "op": "Conv2D",
+                "state": state,
+                "pending": 1,
+                "dead": 0,
+                "entries": [["images:0", "value"]],
+                "missing": ["images"],
+            }
+            for state in ("not ready", "ready", "runs", "waits", "done", "dead")
+        ],
+        "moreNodes": 3,
+    },
+    "breakpoints": [
+        {"number": 1, "text": "node block_1/conv", "hits": 2, "enabled": True},
+        {"number": 2, "text": "every node, if nan, off", "hits": 0, "enabled": False},
+    ],
+    "isOver": False,
+    "hasButtons": True,
+    "answer": "'block_1/conv' waits",
+    "isError": False,
+}
+
+
+@pytest.fixture(scope="module")
+def record() -> RunRecord:
+    """A step with nested loops on two devices."""
+    return recorded_loop()
+
+
+def complaints(page: Any) -> list[str]:
+    """What axe-core has against the page; rules about whole documents do not apply to a widget."""
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: npm --prefix labextension ci")
+    page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+    found: list[str] = page.evaluate(
+        """async () => {
+          const result = await axe.run(document.getElementById("place"), {
+            runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"],
+          });
+          return result.violations.map((one) => `${one.id}: ${one.help}: ` +
+            one.nodes.slice(0, 4).map((node) => `${node.html.slice(0, 160)} ` +
+              node.any.map((check) => check.message).join("; ")).join(" | "));
+        }"""
+    )
+    return found
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("view", ["graph", "placement", "partitions"])
+def test_a_graph_is_accessible(widget_page: WidgetPage, view: str, is_dark: bool) -> None:
+    """With a node selected, its card open."""
+    widget_page.mount(digits_scene(), view, is_dark=is_dark)
+    widget_page.page.locator(".tfnb-node").first.click()
+    widget_page.settle()
+    assert complaints(widget_page.page) == []
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+def test_progress_is_accessible(widget_page: WidgetPage, is_dark: bool) -> None:
+    """Figures, bars and loops."""
+    scene = digits_scene()
+    states = bytes([0x13] * len(scene.nodes))
+    widget_page.mount(scene, "progress", states=states, counters=COUNTERS, is_dark=is_dark)
+    widget_page.settle()
+    assert complaints(widget_page.page) == []
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("tab", ["Graph", "Frames", "Timeline"])
+def test_a_recorded_run_is_accessible(
+    widget_page: WidgetPage, record: RunRecord, tab: str, is_dark: bool
+) -> None:
+    """Every tab."""
+    widget_page.mount(record.scene, "run", record=record.encode(), is_dark=is_dark)
+    widget_page.page.get_by_role("tab", name=tab).click()
+    widget_page.settle()
+    assert complaints(widget_page.page) == []
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+def test_the_debugger_is_accessible(widget_page: WidgetPage, is_dark: bool) -> None:
+    """Buttons, values, loops, nodes in every state, breakpoints."""
+    widget_page.mount(digits_scene(), "debug", counters=COUNTERS, debugger=STOP, is_dark=is_dark)
+    widget_page.settle()
+    assert widget_page.page.locator(".tfnb-debug-node").count() == 6
+    assert complaints(widget_page.page) == []
