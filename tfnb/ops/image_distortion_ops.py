@@ -541,38 +541,3 @@ def extract_glimpse(
         uniform_noise=uniform_noise,
         name=name,
     )
-
-
-# ------------------------------------------------------------------------------- nearest neighbours
-
-
-@register_op(
-    "NearestNeighbors",
-    "points: float, centers: float, k: int64 "
-    "-> nearest_center_indices: int64, nearest_center_distances: float",
-    devices=("CPU",),
-)
-def nearest_neighbors(xp: Any, points: Any, centers: Any, k: Any) -> Any:
-    """The k nearest centers of each point, nearest first, and their squared distances."""
-    for name, value in (("points", points), ("centers", centers)):
-        if value.ndim != 2:
-            raise errors.invalid_argument(f"Input {name} should be a matrix.")
-    if k.ndim:
-        raise errors.invalid_argument("Input k should be a scalar.")
-    count = int(k)
-    if count <= 0:
-        raise errors.invalid_argument(f"k must be positive, got {count}")
-    if not len(centers):
-        raise errors.invalid_argument("There must be at least one center")
-    if points.shape[1] != centers.shape[1]:
-        raise errors.invalid_argument(
-            "Points and centers must have the same number of columns: "
-            f"{points.shape[1]} vs. {centers.shape[1]}"
-        )
-    half = (centers * centers).sum(axis=1) * np.float32(0.5)
-    scores = half[None, :] - points @ centers.T
-    order = np.argsort(scores, axis=1, kind="stable")[:, : min(count, len(centers))]
-    nearest = np.take_along_axis(scores, order, axis=1)
-    lengths = (points * points).sum(axis=1, keepdims=True)
-    distances = np.maximum(np.float32(2) * nearest + lengths, np.float32(0))
-    return order.astype(np.int64), distances.astype(np.float32)

@@ -1381,7 +1381,7 @@ OPS: dict[str, str] = {
     "tfnb.ops.image_color_ops": "AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV",
     "tfnb.ops.image_crop_ops": "CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage",
     "tfnb.ops.image_distortion_ops": (
-        "NearestNeighbors SampleDistortedBoundingBox SampleDistortedBoundingBoxV2 "
+        "SampleDistortedBoundingBox SampleDistortedBoundingBoxV2 "
         "StatelessSampleDistortedBoundingBox"
     ),
     "tfnb.ops.image_patch_ops": (
@@ -1418,6 +1418,10 @@ OPS: dict[str, str] = {
         "LookupTableSizeV2 MutableDenseHashTableV2 MutableHashTableOfTensorsV2 MutableHashTableV2"
     ),
     "tfnb.ops.lookup_v1_ops": "HashTable MutableHashTable MutableHashTableOfTensors",
+    "tfnb.ops.map_ops": (
+        "EmptyTensorMap TensorMapErase TensorMapHasKey TensorMapInsert TensorMapLookup "
+        "TensorMapSize TensorMapStackKeys"
+    ),
     "tfnb.ops.matmul_ops": "BatchMatMul BatchMatMulV2 BatchMatMulV3 MatMul SparseMatMul",
     "tfnb.ops.matrix_decomposition_ops": (
         "Cholesky Eig Lu MatrixLogarithm MatrixSquareRoot Qr SelfAdjointEigV2 Svd"
