@@ -155,3 +155,13 @@ def test_tensors_have_operators_from_the_start(statement: str) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert run.stderr == ""
+
+
+@pytest.mark.slow
+def test_the_table_of_names_is_up_to_date() -> None:
+    """scripts/generate_names_table.py was run after the last change."""
+    script = ROOT / "scripts" / "generate_names_table.py"
+    check = subprocess.run(
+        [sys.executable, script, "--check"], capture_output=True, text=True, check=False
+    )
+    assert check.stdout + check.stderr == ""

@@ -228,6 +228,47 @@ def test_variables_are_warm_started_by_expression(tmp_path: Path) -> None:
         values(var_name_to_prev_var_name={"zz": "c"})
 
 
+def test_embeddings_are_warm_started_word_by_word(tmp_path: Path) -> None:
+    """Each word takes its row (or column) with it; new words start with what is said."""
+    (tmp_path / "old.txt").write_text("a\nb\nc\n")
+    (tmp_path / "new.txt").write_text("c\nnew\na\n")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.get_variable("rows", initializer=[[1.0, 1.5], [2.0, 2.5], [3.0, 3.5]])
+        tf.get_variable("columns", initializer=[[1.0, 2.0, 3.0]])
+        sess.run(tf.global_variables_initializer())
+        path = tf.train.Saver().save(sess, str(tmp_path / "m"))
+
+    def vocabulary(**more: Any) -> tf.train.VocabInfo:
+        given = {"new_vocab_size": 3, "num_oov_buckets": 1, **more}
+        return tf.train.VocabInfo(
+            new_vocab=str(tmp_path / "new.txt"), old_vocab=str(tmp_path / "old.txt"), **given
+        )
+
+    for partitioner in (None, tf.fixed_size_partitioner(2)):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            rows = tf.get_variable(
+                *("rows", [4, 2]), initializer=tf.zeros_initializer(), partitioner=partitioner
+            )
+            columns = tf.get_variable("columns", [1, 3], use_resource=True)
+            tf.train.warm_start(
+                path,
+                var_name_to_vocab_info={
+                    "rows": vocabulary(backup_initializer=tf.constant_initializer(9.0)),
+                    "columns": vocabulary(num_oov_buckets=0, old_vocab_size=2, axis=1),
+                },
+            )
+            sess.run(tf.global_variables_initializer())
+            found = sess.run(tf.convert_to_tensor(rows)).tolist()
+            assert found == [[3.0, 3.5], [9.0, 9.0], [1.0, 1.5], [9.0, 9.0]]
+            assert sess.run(columns).tolist() == [[0.0, 0.0, 1.0]]
+    with tf.Graph().as_default():
+        tf.get_variable("rows", [3, 2])
+        with pytest.raises(ValueError, match=r"doesn't match \[4, 2\]"):
+            tf.train.warm_start(path, var_name_to_vocab_info={"rows": vocabulary()})
+        with pytest.raises(ValueError, match=r"not used: \['zz'\]"):
+            tf.train.warm_start(path, None, var_name_to_vocab_info={"zz": vocabulary()})
+
+
 def test_an_error_that_is_not_the_checkpoints_stays_as_it_is(tmp_path: Path) -> None:
     """A device that is not there has nothing to do with what was saved."""
     with tf.Graph().as_default(), tf.Session() as sess:

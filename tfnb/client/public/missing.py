@@ -47,7 +47,6 @@ _REPLACED = {
     "tf.saved_model.Asset": "pass a constant with the path in assets_collection",
     "tf.saved_model.experimental": f"{_GRAPHS_ONLY}: use tf.saved_model.Builder",
     "tf.train.CheckpointOptions": "use the arguments of tf.train.Saver",
-    "tf.train.VocabInfo": "write rows of embeddings with tf.train.load_variable and variable.load",
     "tf.data.NumpyIterator": f"{_GRAPHS_ONLY}: use tf.data.make_one_shot_iterator",
     "tf.data.experimental.CsvDataset": "map tf.decode_csv over a tf.data.TextLineDataset",
     "tf.data.experimental.make_csv_dataset": "map tf.decode_csv over a tf.data.TextLineDataset",

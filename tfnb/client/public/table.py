@@ -1116,7 +1116,7 @@ TABLE: dict[str, dict[str, str]] = {
         "train": "write_graph",
     },
     "tfnb.ops.training.init_from_checkpoint": {
-        "train": "init_from_checkpoint warm_start",
+        "train": "VocabInfo init_from_checkpoint warm_start",
     },
     "tfnb.ops.training.input": {
         "io": "match_filenames_once",

@@ -76,6 +76,7 @@ from tfnb.ops.training.gradient_descent import (
 )
 from tfnb.ops.training.gradient_descent import GradientDescentOptimizer as GradientDescentOptimizer
 from tfnb.ops.training.graph_io import write_graph as write_graph
+from tfnb.ops.training.init_from_checkpoint import VocabInfo as VocabInfo
 from tfnb.ops.training.init_from_checkpoint import init_from_checkpoint as init_from_checkpoint
 from tfnb.ops.training.init_from_checkpoint import warm_start as warm_start
 from tfnb.ops.training.input import input_producer as input_producer
@@ -185,6 +186,7 @@ __all__ = [
     "Supervisor",
     "SyncReplicasOptimizer",
     "TensorInfo",
+    "VocabInfo",
     "WorkerSessionCreator",
     "add_queue_runner",
     "assert_global_step",

@@ -66,6 +66,9 @@ class RaggedTensorValue(NamedTuple):
         inner = self.values.shape
         return (len(self.row_splits) - 1, None, *inner[1:])
 
+    def __repr__(self) -> str:
+        return f"<tf.RaggedTensorValue {self.to_list()}>"
+
     def to_list(self) -> list[Any]:
         """The rows as nested lists."""
         inner = self.values

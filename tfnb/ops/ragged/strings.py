@@ -10,6 +10,7 @@ from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops, math_ops
 from tfnb.ops.ragged.ragged_tensor import RaggedTensor
 from tfnb.ops.string_join_ops import string_ngrams
+from tfnb.ops.string_ops import string_split_v2_op as string_split_v2
 from tfnb.ops.unicode_ops import (
     unicode_decode as unicode_decode_op,
 )
@@ -300,3 +301,20 @@ def ngrams(
 def _dense_if_even(value: RaggedTensor) -> Any:
     """Rows of a dense matrix all have as many runs: they are a matrix again."""
     return value.to_tensor(default_value="")
+
+
+def split_of_many(source: Any, sep: Any, maxsplit: int) -> Any:
+    """Strings of a ragged tensor, or of a dense one of some rank, cut at a separator.
+
+    Args:
+      source: the strings.
+      sep: the separator, a tensor.
+      maxsplit: how often at most; -1 for as often as it comes.
+    """
+    if isinstance(source, RaggedTensor):
+        return source.with_values(split_of_many(source.values, sep, maxsplit))
+    rank = source.shape.ndims
+    if rank == 1:
+        indices, values, shape = string_split_v2(source, sep, maxsplit=maxsplit)
+        return RaggedTensor.from_value_rowids(values, indices[:, 0], shape[0], validate=False)
+    return split_of_many(RaggedTensor.from_tensor(source, ragged_rank=rank - 1), sep, maxsplit)

@@ -8,24 +8,54 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from tfnb.core import file_system
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.collections import GraphKeys
+from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import device, get_collection
 from tfnb.ops import io_ops
+from tfnb.ops.gather_ops import gather
+from tfnb.ops.init_ops import Zeros
 from tfnb.ops.partitioned_variable import PartitionedVariable
+from tfnb.ops.slice_ops import slice as slice_
 from tfnb.ops.training.checkpoint_values import checkpoint_path_of, load_checkpoint
 from tfnb.ops.training.saveable import op_list_to_dict, saveable_objects_for_op
 from tfnb.ops.variable_scope import _get_default_variable_store
 from tfnb.ops.variables import Variable, global_variables
+from tfnb.ops.where_ops import where_v2
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-EXPORTS = {"train": ["init_from_checkpoint", "warm_start"]}
+EXPORTS = {"train": ["VocabInfo", "init_from_checkpoint", "warm_start"]}
 
 _log = logging.getLogger("tensorflow")
+
+
+class VocabInfo(NamedTuple):
+    """Which words the rows (or columns) of a variable belong to, now and in a checkpoint.
+
+    Attributes:
+      new_vocab: the file of the words now, one in a line.
+      new_vocab_size: how many of them count.
+      num_oov_buckets: how many rows other words have, behind those.
+      old_vocab: the file of the words of the checkpoint.
+      old_vocab_size: how many of them count; -1 for all.
+      backup_initializer: what words start with that the checkpoint does not have; zeros if None.
+      axis: 0 for rows, 1 for columns.
+    """
+
+    new_vocab: str
+    new_vocab_size: int
+    num_oov_buckets: int
+    old_vocab: str
+    old_vocab_size: int = -1
+    backup_initializer: Any = None
+    axis: int = 0
 
 
 def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
@@ -140,11 +170,7 @@ def _set_initializer(variable: Any, path: str, name: str, spec: str) -> None:
         value = io_ops.restore_v2(
             path, [name], [spec], [variable.dtype.base_dtype], name="checkpoint_initializer"
         )[0]
-    for own_name, op in op_list_to_dict([variable]).items():
-        for saveable in saveable_objects_for_op(op, own_name):
-            variable._initializer_op = saveable.restore([value], None)
-    value.set_shape(variable.shape)
-    variable._initial_value = value
+    _start_with(variable, value)
 
 
 def warm_start(
@@ -159,18 +185,14 @@ def warm_start(
       ckpt_to_initialize_from: the checkpoint, or a folder, of which the last one is taken.
       vars_to_warm_start: a regular expression for names of trainable variables; a list of regular
         expressions for names of all global variables; a list of variables; None for none.
-      var_name_to_vocab_info: not supported.
+      var_name_to_vocab_info: names of variables -> :class:`VocabInfo`, for those whose rows or
+        columns belong to words.
       var_name_to_prev_var_name: names of variables -> names in the checkpoint, where they differ.
 
     Raises:
-      NotImplementedError: ``var_name_to_vocab_info`` is given.
       ValueError: the checkpoint lacks a variable, or a name to translate is not used.
     """
-    if var_name_to_vocab_info:
-        raise NotImplementedError(
-            "tf.train.warm_start does not translate vocabularies: write the rows of the embedding "
-            "with tf.train.load_variable and variable.load(value, session)."
-        )
+    vocabularies = dict(var_name_to_vocab_info or {})
     previous = dict(var_name_to_prev_var_name or {})
     used: set[str] = set()
     mapping: dict[str, Any] = {}
@@ -178,12 +200,21 @@ def warm_start(
         before = previous.get(name, name)
         if before != name or name in previous:
             used.add(name)
-        mapping[before] = variable
+        vocabulary = vocabularies.pop(name, None)
+        if vocabulary is not None:
+            _init_words(ckpt_to_initialize_from, variable, before, vocabulary)
+        else:
+            mapping[before] = variable
     unused = sorted(set(previous) - used)
     if unused:
         raise ValueError(
             "You provided the following variables in var_name_to_prev_var_name that were not "
             f"used: {unused}.  Perhaps you misspelled them?"
+        )
+    if vocabularies:
+        raise ValueError(
+            "You provided the following variables in var_name_to_vocab_info that were not used: "
+            f"{sorted(vocabularies)}.  Perhaps you misspelled them?"
         )
     init_from_checkpoint(ckpt_to_initialize_from, mapping)
 
@@ -217,3 +248,54 @@ def _grouped(variables: list[Any]) -> dict[str, Any]:
         else:
             found.setdefault(info.full_name, []).append(variable)
     return found
+
+
+def _words(path: str, count: int) -> list[bytes]:
+    words = file_system.read_file(str(path)).splitlines()
+    if count > len(words):
+        raise ValueError(f"{path} has {len(words)} words, not {count}")
+    return words if count < 0 else words[:count]
+
+
+def _init_words(ckpt_dir_or_file: Any, variable: Any, name: str, info: VocabInfo) -> None:
+    """Makes a variable start with what a checkpoint has for the same words."""
+    shapes = load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map()
+    if name not in shapes:
+        raise ValueError(f"Tensor {name} is not found in {ckpt_dir_or_file} checkpoint {shapes}")
+    path = checkpoint_path_of(ckpt_dir_or_file) or ""
+    places = {word: place for place, word in enumerate(_words(info.old_vocab, info.old_vocab_size))}
+    new = _words(info.new_vocab, info.new_vocab_size)
+    found = np.array([places.get(word, -1) for word in new] + [-1] * info.num_oov_buckets)
+    parts = variable if isinstance(variable, list) else [variable]
+    whole = list(shapes[name])
+    whole[info.axis] = len(found)
+    for part in parts:
+        own = part._save_slice_info if isinstance(variable, list) else None
+        full_shape = part.shape.as_list() if own is None else list(own.full_shape)
+        if full_shape != whole:
+            raise ValueError(
+                f"Shape of variable {part.name} ({full_shape}) doesn't match {whole}: that of "
+                f"tensor {name} with {len(found)} words"
+            )
+        with device(part.device), device("/cpu:0"):
+            dtype = part.dtype.base_dtype
+            old = io_ops.restore_v2(path, [name], [""], [dtype], name="checkpoint_initializer")[0]
+            old.set_shape(shapes[name])
+            taken = gather(old, np.maximum(found, 0), axis=info.axis)
+            backup = info.backup_initializer or Zeros()
+            rest = convert_to_tensor(backup(whole, dtype=dtype))
+            mask = (found >= 0).reshape(
+                [-1 if axis == info.axis else 1 for axis in range(len(whole))]
+            )
+            value = where_v2(mask, taken, rest)
+            if own is not None:
+                value = slice_(value, own.var_offset, own.var_shape)
+        _start_with(part, value)
+
+
+def _start_with(variable: Any, value: Any) -> None:
+    for own_name, op in op_list_to_dict([variable]).items():
+        for saveable in saveable_objects_for_op(op, own_name):
+            variable._initializer_op = saveable.restore([value], None)
+    value.set_shape(variable.shape)
+    variable._initial_value = value
