@@ -74,14 +74,18 @@ def peaks(build: Callable[[Any, int], Any], num_ops: int) -> list[float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("build", [chain, reverse, fan_out, loop, gradient])
-def test_a_longer_graph_needs_no_more_memory(build: Callable[[Any, int], Any]) -> None:
-    """At most two large tensors live at once, however many there are: in a step of any kind."""
+@pytest.mark.parametrize(
+    ("build", "tensors"), [(chain, 1), (reverse, 1), (fan_out, 2), (loop, 1), (gradient, 2)]
+)
+def test_a_longer_graph_needs_no_more_memory(
+    build: Callable[[Any, int], Any], tensors: int
+) -> None:
+    """As many large tensors live at once, however many there are: in a step of any kind."""
     for num_ops in (5, 40):
         first, second, third = peaks(build, num_ops)
         # The graph itself and its tables count as well, in the first two steps.
-        assert max(first, second) < 3.9
-        assert third < 2.2
+        assert max(first, second) < tensors + 1.2
+        assert third < tensors + 0.1
 
 
 @pytest.mark.parametrize("has_branch", [False, True])
