@@ -12,6 +12,9 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.client.debugger.debugger": {
         "debugger": "Debugger",
     },
+    "tfnb.client.debugger.run_difference": {
+        "debugger": "RunDifference RunValues assert_same_run compare_runs record_values",
+    },
     "tfnb.client.debugger.stop": {
         "debugger": "Stop",
     },
