@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -166,3 +167,20 @@ def test_the_debugger_is_accessible(widget_page: WidgetPage, is_dark: bool) -> N
     widget_page.settle()
     assert widget_page.page.locator(".tfnb-debug-node").count() == 6
     assert complaints(widget_page.page) == []
+
+
+def test_hostile_names_at_a_stop_are_text(widget_page: WidgetPage) -> None:
+    """Nodes, tensors, loops, reasons, breakpoints and answers of a stranger run nothing."""
+    hostile = "<img src=x onerror=alert(1)>"
+    text = json.dumps(STOP)
+    for word in ("block_1/conv", "images:0", "loop", "step", "Conv2D", "next"):
+        text = text.replace(f'"{word}"', json.dumps(hostile))
+    state = {**json.loads(text), "answer": hostile}
+    widget_page.mount(digits_scene(), "debug", counters=COUNTERS, debugger=state)
+    widget_page.settle()
+    page = widget_page.page
+    assert page.locator("img").count() == 0
+    assert hostile in page.locator(".tfnb-debug-heading").inner_text()
+    page.locator(".tfnb-debug-node .tfnb-link").first.click()
+    assert page.evaluate("() => window.sent") == [{"command": "why", "node": hostile}]
+    assert widget_page.problems == []

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
-from tests.notebook.recorded_loop import recorded_loop
+from tests.notebook.recorded_loop import HOSTILE, recorded_loop
 from tfnb.notebook.record_html import record_html
+from tfnb.notebook.run_record import (
+    DONE,
+    FRAME_ENTERED,
+    ITERATION_STARTED,
+    STARTED,
+    RecordedFrame,
+    RunRecord,
+)
+from tfnb.notebook.scene import SceneNode, build_scene
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.notebook.browser.widget_page import WidgetPage
-    from tfnb.notebook.run_record import RunRecord
 
 pytestmark = pytest.mark.browser
 
@@ -157,3 +166,34 @@ def test_the_file_of_its_own_opens_without_a_kernel(
     page.screenshot(path=str(shots / "frames.png"))
     context.close()
     assert problems == []
+
+
+def test_hostile_names_are_text(widget_page: WidgetPage) -> None:
+    """Nodes, loops, fetches and errors of a stranger run nothing, in any tab."""
+    nodes = [SceneNode(f"{HOSTILE}/{HOSTILE}_{i}", HOSTILE) for i in range(3)]
+    scene = build_scene(nodes, partitions=[HOSTILE])
+    kinds = [FRAME_ENTERED, ITERATION_STARTED, STARTED, DONE, STARTED, DONE]
+    hostile = RunRecord(
+        step_id=1,
+        scene=scene,
+        feeds=(HOSTILE,),
+        fetches=(HOSTILE,),
+        targets=(),
+        duration_ns=1000,
+        error=HOSTILE,
+        dropped=3,
+        frames=(RecordedFrame(0, "", -1, 0), RecordedFrame(0, HOSTILE, 0, 0)),
+        kind=np.array(kinds, np.uint8),
+        node=np.array([-1, -1, 0, 0, 1, 1], np.int32),
+        frame=np.ones(6, np.int32),
+        iteration=np.zeros(6, np.int32),
+        time_ns=np.arange(6, dtype=np.float64) * 100,
+    )
+    page = mount(widget_page, hostile)
+    for tab in ("Graph", "Frames", "Timeline"):
+        page.get_by_role("tab", name=tab).click()
+        move_to(page, 0.6)
+        widget_page.settle()
+    assert page.locator("img").count() == 0
+    assert HOSTILE in page.locator(".tfnb-run-note").inner_text()
+    assert widget_page.problems == []
