@@ -277,6 +277,40 @@ def quantized_fused() -> Any:
 
 
 @case
+def tensor_maps() -> Any:
+    """Maps in variants: adding, replacing, asking, forgetting, and gradients through them."""
+    from tensorflow.python.ops import map_ops  # noqa: F401  # has the gradients
+
+    raw = tf.raw_ops
+    x = tf.placeholder(tf.float32, [2], name="x")
+    feeds = {x: np.array([1.5, -2.0], np.float32)}
+    empty = raw.EmptyTensorMap()
+    one = raw.TensorMapInsert(input_handle=empty, key=tf.constant(3), value=x)
+    two = raw.TensorMapInsert(input_handle=one, key=tf.constant(5), value=x * 2.0)
+    new = raw.TensorMapInsert(input_handle=two, key=tf.constant(3), value=x * x)
+    words = raw.TensorMapInsert(input_handle=empty, key="a", value=tf.constant(7))
+    rows = raw.TensorMapInsert(input_handle=empty, key=[1.0, 2.0], value=tf.constant("text"))
+    less = raw.TensorMapErase(input_handle=new, key=tf.constant(5), value_dtype=tf.float32)
+
+    def ask(handle: Any, key: Any, dtype: Any = tf.float32) -> Any:
+        return raw.TensorMapLookup(input_handle=handle, key=key, value_dtype=dtype)
+
+    sizes = [raw.TensorMapSize(input_handle=h) for h in (empty, one, two, new, less)]
+    has = [raw.TensorMapHasKey(input_handle=less, key=tf.constant(k)) for k in (3, 5)]
+    keys = raw.TensorMapStackKeys(input_handle=two, key_dtype=tf.int32)
+    total = ask(new, 3) * ask(two, 3) + ask(new, 5)
+    return [
+        run([ask(one, 3), ask(two, 5), ask(new, 3), ask(less, 3)], feeds),
+        run([ask(words, "a", tf.int32), ask(rows, [1.0, 2.0], tf.string)]),
+        run([*sizes, *has, tf.sort(keys)], feeds),
+        run([total, *tf.gradients(total, [x])], feeds),
+        run([ask(less, 5)], feeds),
+        run([raw.TensorMapErase(input_handle=one, key=9, value_dtype=tf.float32).op], feeds),
+        run([ask(one, tf.constant(3, tf.int64))], feeds),
+    ]
+
+
+@case
 def lookup_tables_old() -> Any:
     """Tables behind references to strings, as graphs before TensorFlow 1.4 have them."""
     raw = tf.raw_ops
