@@ -311,6 +311,57 @@ def tensor_maps() -> Any:
 
 
 @case
+def batched_requests() -> Any:
+    """Ops of serving: a function of a padded batch, batches taken apart again."""
+    from tensorflow.python.ops import batch_ops
+
+    raw = tf.raw_ops
+    x = tf.placeholder(tf.float32, [None, 2], name="x")
+    y = tf.placeholder(tf.float32, [None], name="y")
+    shift = tf.constant(10.0)
+
+    def feeds(rows: int, others: int | None = None) -> Any:
+        numbers = np.arange(2 * rows, dtype=np.float32).reshape(rows, 2)
+        count = rows if others is None else others
+        return {x: numbers, y: np.arange(1, 1 + count, dtype=np.float32)}
+
+    steps = []
+    for most, allowed, splits in ((8, None, False), (8, [2, 4, 8], False), (8, [2, 4], True)):
+
+        @batch_ops.batch_function(
+            num_batch_threads=1,
+            max_batch_size=most,
+            batch_timeout_micros=1000,
+            allowed_batch_sizes=allowed,
+            enable_large_batch_splitting=splits,
+        )
+        def compute(a: Any, b: Any) -> Any:
+            return a * shift + tf.reduce_sum(b), tf.shape(a)[0] * tf.ones_like(b, tf.int32)
+
+        found = compute(x, y)
+        steps += [run(found, feeds(rows)) for rows in (1, 3, 5, 9)]
+        steps.append(run(found, feeds(3, 2)))
+    joined = raw.Batch(
+        in_tensors=[x, y],
+        num_batch_threads=1,
+        max_batch_size=4,
+        batch_timeout_micros=1000,
+        allowed_batch_sizes=[2, 4],
+        grad_timeout_micros=1000,
+    )
+    place = {"batch_index": joined.batch_index, "id": joined.id}
+    own = raw.Unbatch(batched_tensor=joined.batched_tensors[0] * 2.0, timeout_micros=1000, **place)
+    slope = raw.UnbatchGrad(original_input=joined.batched_tensors[0], grad=own, **place)
+    steps += [
+        run([*joined.batched_tensors, own, slope, joined.batch_index[:, 1:]], feeds(3)),
+        run([own], feeds(4)),
+        run([own], feeds(6)),
+        run([own], feeds(3, 2)),
+    ]
+    return steps
+
+
+@case
 def lookup_tables_old() -> Any:
     """Tables behind references to strings, as graphs before TensorFlow 1.4 have them."""
     raw = tf.raw_ops

@@ -1267,6 +1267,7 @@ OPS: dict[str, str] = {
         "Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany BarrierReadySize "
         "BarrierTakeMany"
     ),
+    "tfnb.ops.batch_function_ops": "Batch BatchFunction Unbatch UnbatchGrad",
     "tfnb.ops.bias_ops": "BiasAdd BiasAddGrad BiasAddV1",
     "tfnb.ops.block_rnn_ops": (
         "BlockLSTM BlockLSTMV2 GRUBlockCell GRUBlockCellGrad LSTMBlockCell LSTMBlockCellGrad"
