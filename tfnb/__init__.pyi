@@ -589,14 +589,14 @@ from tfnb.ops.transpose_ops import transpose as transpose
 from tfnb.ops.unique_ops import setdiff1d as setdiff1d
 from tfnb.ops.unique_ops import unique_v1 as unique
 from tfnb.ops.unique_ops import unique_with_counts_v1 as unique_with_counts
-from tfnb.ops.variable_scope import AUTO_REUSE as AUTO_REUSE
 from tfnb.ops.variable_scope import VariableScope as VariableScope
 from tfnb.ops.variable_scope import get_local_variable as get_local_variable
 from tfnb.ops.variable_scope import get_variable as get_variable
 from tfnb.ops.variable_scope import get_variable_scope as get_variable_scope
-from tfnb.ops.variable_scope import no_regularizer as no_regularizer
 from tfnb.ops.variable_scope import variable_op_scope as variable_op_scope
 from tfnb.ops.variable_scope import variable_scope as variable_scope
+from tfnb.ops.variable_store import AUTO_REUSE as AUTO_REUSE
+from tfnb.ops.variable_store import no_regularizer as no_regularizer
 from tfnb.ops.variables import Variable as Variable
 from tfnb.ops.variables import Variable as VariableV1
 from tfnb.ops.variables import VariableAggregation as VariableAggregation

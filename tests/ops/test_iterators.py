@@ -310,3 +310,24 @@ def test_ops_of_old_graphs_give_the_same_as_those_of_new_ones() -> None:
             ]
             expected, actual = session.run(sums)
             assert expected.tolist() == actual.tolist()
+
+
+def test_datasets_have_the_transformations_of_experimental_as_methods() -> None:
+    """The same elements as from tf.data.experimental."""
+
+    def elements(dataset: tf.data.Dataset, count: int) -> list[object]:
+        element = tf.data.make_one_shot_iterator(dataset).get_next()
+        with tf.Session() as sess:
+            return [np.asarray(sess.run(element)).tolist() for _ in range(count)]
+
+    with tf.Graph().as_default():
+        assert elements(tf.data.Dataset.counter(3, 2), 3) == [3, 5, 7]
+        rows = tf.data.Dataset.range(1, 5).map(lambda n: tf.fill([n], n))
+        batches = rows.bucket_by_sequence_length(lambda row: tf.shape(row)[0], [3], [2, 2])
+        assert elements(batches, 2) == [[[1, 0], [2, 2]], [[3, 3, 3, 0], [4, 4, 4, 4]]]
+        both = [tf.data.Dataset.from_tensors(n).repeat() for n in (1, 2)]
+        method = tf.data.Dataset.sample_from_datasets(both, [0.5, 0.5], seed=3)
+        function = tf.data.experimental.sample_from_datasets(both, [0.5, 0.5], seed=3)
+        assert elements(method, 8) == elements(function, 8)
+        with pytest.raises(RuntimeError, match="run it in a session"):
+            rows.as_numpy_iterator()

@@ -1177,9 +1177,12 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.variable_scope": {
         "tf": (
-            "AUTO_REUSE VariableScope get_variable get_local_variable get_variable_scope "
-            "variable_scope variable_op_scope no_regularizer"
+            "VariableScope get_variable get_local_variable get_variable_scope variable_scope "
+            "variable_op_scope"
         ),
+    },
+    "tfnb.ops.variable_store": {
+        "tf": "AUTO_REUSE no_regularizer",
     },
     "tfnb.ops.variables": {
         "initializers": (

@@ -759,6 +759,61 @@ class Dataset:
         return self._options
 
     @staticmethod
+    def counter(
+        start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64, name: str | None = None
+    ) -> Dataset:
+        """Numbers without end."""
+        from tfnb.ops.data.experimental import Counter
+
+        return Counter(start, step, dtype)
+
+    @staticmethod
+    def sample_from_datasets(
+        datasets: Any,
+        weights: Any = None,
+        seed: Any = None,
+        stop_on_empty_dataset: bool = False,
+        rerandomize_each_iteration: bool | None = None,
+    ) -> Dataset:
+        """Elements of several datasets, each time of one that is chosen at random."""
+        from tfnb.ops.data.bucketing import sample_from_datasets
+
+        return sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
+
+    def bucket_by_sequence_length(
+        self,
+        element_length_func: Callable[..., Any],
+        bucket_boundaries: Any,
+        bucket_batch_sizes: Any,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        pad_to_bucket_boundary: bool = False,
+        no_padding: bool = False,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Batches of elements whose lengths lie between the same two boundaries."""
+        from tfnb.ops.data.bucketing import bucket_by_sequence_length
+
+        return self.apply(
+            bucket_by_sequence_length(
+                *(element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes),
+                *(padding_values, pad_to_bucket_boundary, no_padding, drop_remainder),
+            )
+        )
+
+    def as_numpy_iterator(self) -> Any:
+        """Not in a graph.
+
+        Raises:
+          RuntimeError: always; says what to do instead.
+        """
+        raise RuntimeError(
+            "as_numpy_iterator() is not supported while tracing functions: use "
+            "tf.data.make_one_shot_iterator(dataset).get_next() and run it in a session"
+        )
+
+    @staticmethod
     def choose_from_datasets(
         datasets: Any, choice_dataset: Dataset, stop_on_empty_dataset: bool = True
     ) -> Dataset:
