@@ -8,8 +8,6 @@ import sys
 
 import pytest
 
-from tfnb.common_runtime.process_state import set_blas_threads
-
 _FIRST_DECIDES = """
 import tfnb as tf
 from tfnb.core import work_sharder
@@ -38,8 +36,3 @@ def test_the_first_session_says_how_many_threads_a_kernel_has() -> None:
 def test_without_a_wish_the_limit_of_blas_holds() -> None:
     """Who pins BLAS to one thread means kernels."""
     assert _run([0], OPENBLAS_NUM_THREADS="1") == [1]
-
-
-def test_numpys_blas_can_be_told_its_threads() -> None:
-    """The library that NumPy's wheels bring is one that is known."""
-    assert set_blas_threads(1)

@@ -18,25 +18,14 @@ import ctypes
 import os
 import platform
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
-
-from tfnb.core import work_sharder
+from tfnb.core import blas, work_sharder
 
 if TYPE_CHECKING:
     from tfnb.proto import config_pb2
 
-# So NumPy's BLAS is told how many threads it may use, by what it was built with.
-_SET_BLAS_THREADS = (
-    "scipy_openblas_set_num_threads64_",
-    "scipy_openblas_set_num_threads",
-    "openblas_set_num_threads64_",
-    "openblas_set_num_threads",
-    "MKL_Set_Num_Threads",
-    "bli_thread_set_num_threads",
-)
-# How users limit them.
+# How users limit the threads of BLAS.
 _LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
 
 # Parameters of mallopt, and their values in bytes: arrays up to the first come from the heap, and
@@ -57,7 +46,7 @@ def prepare(config: config_pb2.ConfigProto) -> None:
     with _lock:
         if not _is_prepared:
             work_sharder.set_num_threads(_num_threads(config.intra_op_parallelism_threads))
-            set_blas_threads(1)
+            blas.set_num_threads(1)
             _keep_pages()
             _is_prepared = True
 
@@ -70,19 +59,6 @@ def _num_threads(declared: int) -> int:
         if limit.isdecimal() and int(limit):
             return min(int(limit), work_sharder.available_processors())
     return work_sharder.available_processors()
-
-
-def set_blas_threads(number: int) -> bool:
-    """Tells NumPy's BLAS how many threads it may use; False if it is one that cannot be told."""
-    # Symbols of what a library was linked with are found through the library itself.
-    library: Any = ctypes.PyDLL(_multiarray_umath.__file__)
-    for name in _SET_BLAS_THREADS:
-        function = getattr(library, name, None)
-        if function is not None:
-            function.argtypes, function.restype = [ctypes.c_int], None
-            function(number)
-            return True
-    return False
 
 
 def _keep_pages() -> bool:
