@@ -511,29 +511,14 @@ def _norms() -> None:
     )
     g = normal(3, 4, 2, 5, seed=9)
     for training in (True, False):
-        SAMPLES.append(
-            checked(
-                op("FusedBatchNormGrad", g, x, scale, mean, variance, is_training=training),
-                rtol=2e-5,
-                gradient=False,
-            )
-        )
-        SAMPLES.append(
-            checked(
-                op(
-                    "FusedBatchNormGradV3",
-                    g,
-                    x,
-                    scale,
-                    mean,
-                    variance,
-                    nothing,
-                    is_training=training,
-                ),
-                rtol=2e-5,
-                gradient=False,
-            )
-        )
+        attrs = {"is_training": training}
+        row = op("FusedBatchNormGrad", g, x, scale, mean, variance, **attrs)
+        SAMPLES.append(checked(row, rtol=2e-5))
+        rest = (scale, mean, variance, nothing)
+        SAMPLES.append(checked(op("FusedBatchNormGradV3", g, x, *rest, **attrs), rtol=2e-5))
+    first = [value.transpose(0, 3, 1, 2) for value in (g, x)]
+    row = op("FusedBatchNormGradV3", *first, *rest, data_format="NCHW")
+    SAMPLES.append(checked(row, rtol=2e-5))
     lrn = {"depth_radius": 2, "bias": 1.0, "alpha": 0.2, "beta": 0.75}
     SAMPLES.append(checked(op("LRN", x, **lrn), rtol=1e-5))
     SAMPLES.append(checked(op("LRN", x), rtol=1e-5))

@@ -585,6 +585,9 @@ def reduce_dataset(
     return tuple(state)
 
 
+reduce_dataset.not_differentiable()
+
+
 @register_op(
     "DatasetToSingleElement", "dataset: variant -> components: output_types", *OUTPUTS, METADATA,
     stateful=True, shape=lambda c: list(c.attr("output_shapes")), devices=("CPU",),

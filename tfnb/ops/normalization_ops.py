@@ -507,6 +507,16 @@ def fused_batch_norm_grad_v3(
     )
 
 
+def _second_gradient(op: Any, *grads: Any) -> Any:
+    from tfnb.ops.second_batch_norm import second_gradients
+
+    return second_gradients(op, grads)
+
+
+for _op in (fused_batch_norm_grad, fused_batch_norm_grad_v2, fused_batch_norm_grad_v3):
+    _op.gradient(_second_gradient)
+
+
 # --------------------------------------------------------------------- the batch norm of old graphs
 
 

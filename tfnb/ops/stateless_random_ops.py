@@ -352,6 +352,13 @@ def stateless_parameterized_truncated_normal_op(
     return columns.reshape(sizes)
 
 
+@stateless_parameterized_truncated_normal_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    from tfnb.ops.bounded_normal_gradient import bounded_normal_gradient
+
+    return bounded_normal_gradient(op, grad)
+
+
 @register_op(
     "StatelessRandomPoisson",
     "shape: T, seed: Tseed, lam: Rtype -> output: dtype",
