@@ -160,16 +160,25 @@ class Barrier:
         self, count: int, allow_small: bool, done: type_of_done, manager: CancellationManager
     ) -> None:
         """Gives ``done`` a list of (index, key, parts)."""
+        is_late: bool | None = None  # whether the barrier was closed when this was asked
 
         def serve() -> Any:
-            if len(self._ready) < count:
-                if not self._is_closed or self._incomplete:
-                    return NOT_YET
-                if not (allow_small and self._ready):
-                    raise errors.out_of_range(
-                        f"Barrier '{self.name}' is closed and has insufficient elements "
-                        f"(requested {0 if allow_small else count}, total size {len(self._ready)})"
-                    )
+            nonlocal is_late
+            if is_late is None:
+                is_late = self._is_closed
+            ready = len(self._ready)
+            # Who comes late and allows few gets what is ready; others may hope for more.
+            few = is_late and allow_small
+            may_grow = not few and (self._incomplete or not self._is_closed)
+            is_hopeless = is_late and ready + len(self._incomplete) < count
+            if ready < count and may_grow and not is_hopeless:
+                return NOT_YET
+            is_empty = not ready and (few or not self._incomplete)
+            if (ready < count and not (allow_small and ready)) or (is_late and is_empty):
+                raise errors.out_of_range(
+                    f"Barrier '{self.name}' is closed and has insufficient elements "
+                    f"(requested {0 if allow_small else count}, total size {ready})"
+                )
             number = min(count, len(self._ready))
             taken: list[Any] = []
             try:
@@ -185,7 +194,8 @@ class Barrier:
 
     def close(self) -> None:
         """Closes and cancels; also when the session ends."""
-        self.close_with(cancel_pending=True)
+        if not self._is_cancelled:
+            self.close_with(cancel_pending=True)
 
     def close_with(self, *, cancel_pending: bool) -> None:
         """Refuses new keys, and with ``cancel_pending`` forgets those that lack a component.
@@ -195,7 +205,7 @@ class Barrier:
         """
 
         def close() -> None:
-            if self._is_closed and not cancel_pending:
+            if self._is_closed and (self._is_cancelled or not cancel_pending):
                 raise errors.cancelled(f"Barrier '{self.name}' is already closed.")
             self._is_closed = True
             if cancel_pending:

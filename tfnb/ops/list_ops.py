@@ -247,14 +247,20 @@ def _item_shape(c: InferenceContext) -> TensorShape:
     return _merge_static(_element_shape(c), _static_shape_input(c, 2))
 
 
-def _filled(xp: Any, one: TensorList, element: Any, shape: TensorShape, what: str) -> Any:
-    """An element, or zeros for one that was never set."""
+def _filled(
+    xp: Any, one: TensorList, element: Any, shape: TensorShape, what: str, *, infers: bool
+) -> Any:
+    """An element, or zeros for one that was never set.
+
+    ``infers``: whether its shape may be that of the others.
+    """
     if element is not None:
         return element_here(xp, element)
     shape = merged_shapes(one.element_shape, shape)
-    for other in one.elements:
-        if other is not None:
-            shape = merged_shapes(shape, TensorShape(other.shape))
+    if infers and not shape.is_fully_defined():
+        for other in one.elements:
+            if other is not None:
+                shape = merged_shapes(shape, TensorShape(other.shape))
     if not shape.is_fully_defined():
         raise errors.invalid_argument(what.format(partial_text(shape)))
     return element_zeros(xp, shape.as_list(), one.dtype)
@@ -286,6 +292,7 @@ def tensor_list_get_item(
         _shape_from(element_shape),
         "Trying to read an uninitialized tensor but element_shape is not fully defined: {} and no "
         "list element is set.",
+        infers=True,
     )
 
 
@@ -462,6 +469,7 @@ def tensor_list_pop_back(
         one.elements[-1],
         _shape_from(element_shape),
         "Trying to read an uninitialized tensor but element_shape is not fully defined: {}",
+        infers=False,
     )
     rest = one.elements.popped() if isinstance(one.elements, Stack) else one.elements[:-1]
     return one.with_elements(rest), last

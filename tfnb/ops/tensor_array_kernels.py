@@ -180,7 +180,10 @@ class TensorArrayResource:
                 )
             shape = tuple(size or 0 for size in self.element_shape.as_list())
         if self.dtype.name == "string":
-            return np.full(shape, b"", dtype=object)
+            raise errors.invalid_argument(
+                f"TensorArray {self.name}: Could not read from TensorArray index {index}: no "
+                "string was written there, and no string stands for zero."
+            )
         return xp.zeros(shape, self.dtype.numpy_dtype)
 
     def gradient(self, name: str, prepended: tuple[int, ...] = ()) -> TensorArrayResource:

@@ -257,12 +257,13 @@ def tensor_array_gather_v3(
         raise errors.invalid_argument(
             f"Expected indices to be a vector, but received shape: {list(indices.shape)}"
         )
-    shape = _merged(array, element_shape)
+    shape = array.element_shape = _merged(array, element_shape)
     if not len(indices):
-        if not shape.is_fully_defined():
+        if not element_shape.is_fully_defined():
             raise errors.unimplemented(
-                f"TensorArray has size zero, but element shape {shape} is not fully defined. "
-                "Currently only static shapes are supported when packing zero-size TensorArrays."
+                f"TensorArray has size zero, but element shape {element_shape} is not fully "
+                "defined. Currently only static shapes are supported when packing zero-size "
+                "TensorArrays."
             )
         empty = array.dtype.numpy_dtype
         return ctx.xp.zeros((0, *shape.as_list()), empty)

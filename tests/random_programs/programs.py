@@ -1,0 +1,95 @@
+"""Draws random programs: graphs of ops that keep state, and what to run of them in turn.
+
+A program is ``{"graph": serialized GraphDef, "runs": [fetches of each run]}``. Each maker draws one
+for a family of ops; what it does at random includes what must fail.
+"""
+
+from __future__ import annotations
+
+import importlib
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import tfnb as tf
+from tests.random_calls.draws import Draw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+type_of_program = dict[str, Any]
+MAKERS: dict[str, Callable[[Draw, Program], None]] = {}
+
+
+class Program:
+    """A graph in the making, and the runs so far."""
+
+    def __init__(self) -> None:
+        self.graph = tf.Graph()
+        self.runs: list[list[str]] = []
+        self.last: Any = None
+
+    def raw(self, op: str, **inputs: Any) -> Any:
+        """A node after the one before it; None where the graph cannot have it."""
+        waits = [] if self.last is None else [self.last]
+        try:
+            with self.graph.as_default(), tf.control_dependencies(waits):
+                return getattr(tf.raw_ops, op)(**inputs)
+        except (ValueError, TypeError):
+            return None
+
+    def chained(self, op: str, **inputs: Any) -> Any:
+        """The same, for which the next one waits."""
+        made = self.raw(op, **inputs)
+        if made is not None:
+            self.last = operation_of(made)
+        return made
+
+    def run(self, *fetched: Any) -> None:
+        """A run that fetches these; an operation is run for what it does."""
+        names = [item.name for one in fetched for item in _flat(one)]
+        if names:
+            self.runs.append(names)
+
+    def done(self) -> type_of_program:
+        """The program."""
+        return {"graph": self.graph.as_graph_def().SerializeToString(), "runs": self.runs}
+
+
+def _flat(made: Any) -> list[Any]:
+    if made is None:
+        return []
+    if isinstance(made, (list, tuple)):
+        return [item for one in made for item in _flat(one)]
+    return [made]
+
+
+def operation_of(made: Any) -> Any:
+    """The operation of the first of these outputs."""
+    one = _flat(made)[0]
+    return getattr(one, "op", one)
+
+
+def programs(maker: Callable[[Draw, Program], None]) -> Callable[[Draw, Program], None]:
+    """Registers a maker under its name."""
+    MAKERS[maker.__name__] = maker
+    return maker
+
+
+def array(d: Draw, word: str, shape: tuple[int, ...]) -> Any:
+    """Values without edges."""
+    return d.values(word, shape, 0)
+
+
+def drawn(name: str, seed: int) -> type_of_program:
+    """The program of that family and seed."""
+    load()
+    program = Program()
+    MAKERS[name](Draw(zlib.crc32(name.encode()) + 7919 * seed), program)
+    return program.done()
+
+
+def load() -> dict[str, Callable[[Draw, Program], None]]:
+    """All makers by family."""
+    importlib.import_module("tests.random_programs.containers")
+    importlib.import_module("tests.random_programs.pipelines")
+    return MAKERS
