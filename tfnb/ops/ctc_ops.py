@@ -155,11 +155,7 @@ def _ctc_loss(
         needed = len(labels)
         if collapse:
             labels = [a for i, a in enumerate(labels) if i == 0 or a != labels[i - 1]]
-        if any(not 0 <= label < classes or label == blank for label in labels):
-            raise errors.invalid_argument(
-                f"Saw a non-null label (index >= num_classes - 1) following a null label, or one "
-                f"outside of [0, {classes}), batch: {row} labels: {labels}"
-            )
+        labels = _until_blank(labels, blank, row)
         if length == 0:
             continue
         if needed > length:
@@ -175,6 +171,25 @@ def _ctc_loss(
         )
         loss[row], gradient[:length, row] = value, slopes
     return loss, gradient
+
+
+def _until_blank(labels: list[int], blank: int, row: int) -> list[int]:
+    """A row's labels up to the first that is no class or the blank one, which ends a row.
+
+    Raises:
+      InvalidArgumentError: another label comes behind it, or one is negative.
+    """
+    end = next((at for at, label in enumerate(labels) if label >= blank), len(labels))
+    if any(label < blank for label in labels[end:]):
+        raise errors.invalid_argument(
+            "Saw a non-null label (index >= num_classes - 1) following a null label, batch: "
+            f"{row} num_classes: {blank + 1} labels: {labels}"
+        )
+    if any(label < 0 for label in labels):
+        raise errors.invalid_argument(
+            f"All labels must be nonnegative integers, batch: {row} labels: {labels}"
+        )
+    return labels[:end]
 
 
 @register_op(
