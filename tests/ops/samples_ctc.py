@@ -33,12 +33,14 @@ def _rows() -> None:
     SAMPLES.append(op("CTCLoss", logits, places, labels, short, error="Not enough time"))
     row = op("CTCLoss", logits, places, labels, short, ignore_longer_outputs_than_inputs=True)
     SAMPLES.append(checked(row, **loose))
-    for ending in ([1, 4, 9, 0, 3, 2], [4, 4, 4, 0, 3, 4]):
+    for ending in ([1, 4, 9, 0, 3, 2], [1, 2, 4, 0, 3, 9]):
         row = op("CTCLoss", logits, places, np.array(ending, np.int32), lengths)
         SAMPLES.append(checked(row, **loose))
     for wrong, error in (([1, 4, 2, 0, 3, 2], "non-null"), ([1, 1, 2, -1, 3, 2], "nonnegative")):
         row = op("CTCLoss", logits, places, np.array(wrong, np.int32), lengths, error=error)
         SAMPLES.append(row)
+    error = "length is zero"
+    SAMPLES.append(op("CTCLoss", logits, places[:3], labels[:3], lengths, error=error))
     SAMPLES.append(op("CTCLoss", logits[0], places, labels, lengths, error="rank|3-Tensor"))
     SAMPLES.append(op("CTCLoss", logits, places, labels, lengths[:2], error="must be equal|batch"))
     for flags in ({}, {"merge_repeated": True}, {"merge_repeated": True, "blank_index": 0}):

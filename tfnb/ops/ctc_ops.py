@@ -153,6 +153,8 @@ def _ctc_loss(
             raise errors.invalid_argument(f"sequence_length({row}) <= {frames}")
         # As many steps as labels are needed, those included that are the same as the one before.
         needed = len(labels)
+        if not needed:
+            raise errors.invalid_argument(f"Labels length is zero in batch {row}")
         if collapse:
             labels = [a for i, a in enumerate(labels) if i == 0 or a != labels[i - 1]]
         labels = _until_blank(labels, blank, row)
