@@ -41,6 +41,7 @@ _NOT_COMPARED = {
 _OF_UNITTEST = (
     "tf.test.TestCase.assertMultiLineEqual",
     "tf.test.TestCase.assertRaisesRegexp",
+    "tf.test.TestCase.enter_context",
     "tf.test.TestCase.fail",
 )
 

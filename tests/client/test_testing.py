@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
+import io
 import os
+import sys
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,6 +114,11 @@ def test_tolerance_follows_the_dtype(case: tf.test.TestCase) -> None:
     """Half precision is compared coarsely."""
     assert refused(case.assertAllCloseAccordingToType, np.float32([1.0]), np.float32([1.0005]))
     case.assertAllCloseAccordingToType(np.float16([1.0]), np.float32([1.0005]))
+
+
+@dataclasses.dataclass
+class _Point:
+    x: int
 
 
 @pytest.mark.parametrize(
@@ -257,6 +266,25 @@ def test_reset_state_gives_a_new_graph() -> None:
         ("assertDTypeEqual", (np.float32(1), tf.float32), (np.float32(1), tf.float64)),
         ("assertAllFinite", ([1.0],), ([float("inf")],)),
         ("assertAllNan", ([float("nan")],), ([1.0],)),
+        ("assertSequenceStartsWith", ([1, 2], [1, 2, 3]), ([2], [1, 2])),
+        ("assertSequenceStartsWith", ([], []), ([], [1])),
+        ("assertContainsSubsequence", ([1, 2, 3], [1, 3]), ([1, 2, 3], [3, 1])),
+        ("assertContainsExactSubsequence", ([1, 2, 3], [2, 3]), ([1, 2, 3], [1, 3])),
+        ("assertContainsInOrder", (["a", "c"], "abc"), (["c", "a"], "abc")),
+        ("assertTotallyOrdered", ([1], [2, 2.0], [3]), ([2], [1])),
+        ("assertTotallyOrdered", ([1, 1],), ([1, 2],)),
+        ("assertNotStartsWith", ("ab", "b"), ("ab", "a")),
+        ("assertNotEndsWith", ("ab", "a"), ("ab", "b")),
+        ("assertIsSubclass", (bool, int), (int, bool)),
+        ("assertNotIsSubclass", (int, bool), (bool, int)),
+        ("assertDictAlmostEqual", ({"a": 1.0}, {"a": 1.0 + 1e-9}), ({"a": 1.0}, {"a": 1.1})),
+        ("assertMappingEqual", ({1: 2}, {1: 2}), ({1: 2}, {1: 3})),
+        ("assertDataclassEqual", (_Point(1), _Point(1)), (_Point(1), _Point(2))),
+        ("assertUrlEqual", ("http://a/b?x=1&y=2", "http://a/b?y=2&x=1"), ("http://a", "http://b")),
+        ("assertJsonEqual", ('{"a": [1]}', '{ "a" : [1] }'), ('{"a": [1]}', '{"a": [2]}')),
+        ("assertSameStructure", ([{"a": (1, 2)}], [{"a": (1, 2)}]), ([1], [1, 2])),
+        ("assertDictEqual", ({"a": np.ones(2)}, {"a": np.ones(2)}), ({"a": 1}, {"a": 2})),
+        ("assertItemsEqual", ([1, 2], [2, 1]), ([1], [2])),
     ],
 )
 def test_more_assertions_refuse_what_they_should(
@@ -266,3 +294,38 @@ def test_more_assertions_refuse_what_they_should(
     assertion = getattr(case, name)
     assert not refused(assertion, *good)
     assert refused(assertion, *bad)
+
+
+def test_structures_say_where_they_differ(case: tf.test.TestCase) -> None:
+    """By the path to the first places."""
+    with pytest.raises(AssertionError, match=r"a\['k'\]\[1\] is 2 but b\['k'\]\[1\] is 3"):
+        case.assertSameStructure({"k": [1, 2]}, {"k": [1, 3]})
+
+
+def test_errors_are_compared_word_for_word(case: tf.test.TestCase) -> None:
+    """As a block or a call."""
+    with case.assertRaisesWithLiteralMatch(ValueError, "a.c"):
+        raise ValueError("a.c")
+    case.assertRaisesWithLiteralMatch(
+        ValueError, "invalid literal for int() with base 10: 'x'", int, "x"
+    )
+    with pytest.raises(AssertionError):
+        with case.assertRaisesWithLiteralMatch(ValueError, "a.c"):
+            raise ValueError("abc")
+
+
+def test_commands_files_and_streams_of_a_test(case: tf.test.TestCase) -> None:
+    """Commands end as they should; files go with the test; what is written can be read."""
+    case.assertCommandSucceeds([sys.executable, "-c", "print('yes')"], ["yes"])
+    case.assertCommandFails([sys.executable, "-c", "raise SystemExit('no')"], [b"no"])
+    assert refused(case.assertCommandFails, [sys.executable, "-c", ""], [""])
+    file = case.create_tempfile("sub/name.txt", content="text")
+    assert file.read_text() == "text"
+    folder = case.create_tempdir("inner")
+    assert Path(folder).is_dir()
+    stream = io.StringIO()
+    with case.captureWritesToStream(stream) as captured:
+        stream.write("hidden")
+    assert (captured.contents(), stream.getvalue()) == ("hidden", "")
+    case.doCleanups()
+    assert not Path(file.full_path).exists()

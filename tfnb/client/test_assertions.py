@@ -5,18 +5,18 @@
 from __future__ import annotations
 
 import re
-import unittest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfnb.client.structure_assertions import StructureAssertions
 from tfnb.core import dtypes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sized
 
 
-class MoreAssertions(unittest.TestCase):
+class MoreAssertions(StructureAssertions):
     """What programs' tests use of absl's and TensorFlow's test cases."""
 
     def assertEmpty(self, container: Sized, msg: str | None = None) -> None:
