@@ -35,8 +35,12 @@ EXPORTS = {
 }
 
 
-def _text(value: Any) -> str:
-    """A scalar string tensor as text."""
+def scalar_text(value: Any) -> str:
+    """A scalar string tensor as text.
+
+    Raises:
+      InvalidArgumentError: the tensor is no scalar.
+    """
     found = np.asarray(value, dtype=object)
     if found.ndim:
         raise errors.invalid_argument(
@@ -114,7 +118,7 @@ def save_v2(
     """Writes tensors, or slices of larger ones, to one checkpoint."""
     names, specs = _texts(tensor_names, "tensor_names"), _texts(shape_and_slices, "slices")
     _check_counts(names, specs, len(tensors))
-    writer = BundleWriter(_text(prefix))
+    writer = BundleWriter(scalar_text(prefix))
     try:
         for name, spec, value, dtype in zip(names, specs, tensors, dtypes):
             if not spec:
@@ -155,7 +159,7 @@ def restore_v2(
     names, specs = _texts(tensor_names, "tensor_names"), _texts(shape_and_slices, "slices")
     _check_counts(names, specs, len(dtypes))
     # The op reads the first format, too, so that old checkpoints serve new graphs.
-    with CheckpointReader(_text(prefix)) as reader:
+    with CheckpointReader(scalar_text(prefix)) as reader:
         return tuple(
             _restore_one(reader, name, spec, dtype)
             for name, spec, dtype in zip(names, specs, dtypes)
@@ -189,7 +193,10 @@ def merge_v2_checkpoints(
     allow_missing_files: bool,
 ) -> None:
     """Makes one checkpoint of several; the data files move, the tables are merged."""
-    prefixes, merged = _texts(checkpoint_prefixes, "checkpoint_prefixes"), _text(destination_prefix)
+    prefixes, merged = (
+        _texts(checkpoint_prefixes, "checkpoint_prefixes"),
+        scalar_text(destination_prefix),
+    )
     merge_bundles(prefixes, merged, allow_missing_files=allow_missing_files)
     for prefix in prefixes:
         if prefix == merged:
@@ -218,7 +225,7 @@ def _scalars(c: InferenceContext) -> TensorShape:
 )
 def sharded_filename(xp: Any, basename: Any, shard: Any, num_shards: Any) -> Any:
     """basename-SSSSS-of-NNNNN."""
-    return _string(f"{_text(basename)}-{int(shard):05d}-of-{int(num_shards):05d}")
+    return _string(f"{scalar_text(basename)}-{int(shard):05d}-of-{int(num_shards):05d}")
 
 
 @register_op(
@@ -229,7 +236,7 @@ def sharded_filename(xp: Any, basename: Any, shard: Any, num_shards: Any) -> Any
 )
 def sharded_filespec(xp: Any, basename: Any, num_shards: Any) -> Any:
     """basename-?????-of-NNNNN."""
-    return _string(f"{_text(basename)}-?????-of-{int(num_shards):05d}")
+    return _string(f"{scalar_text(basename)}-?????-of-{int(num_shards):05d}")
 
 
 # -- whole files
@@ -251,7 +258,7 @@ def _write_shape(c: InferenceContext) -> list[TensorShape]:
 )
 def read_file(xp: Any, filename: Any) -> Any:
     """The bytes of a file."""
-    return np.array(file_system.read_file(_text(filename)), dtype=object)
+    return np.array(file_system.read_file(scalar_text(filename)), dtype=object)
 
 
 @register_op(
@@ -265,7 +272,7 @@ def read_file(xp: Any, filename: Any) -> Any:
 )
 def write_file(ctx: OpKernelContext, filename: Any, contents: Any) -> None:
     """Writes a file; makes its folder where there is none."""
-    file_system.write_file(_text(filename), bytes(np.asarray(contents, dtype=object)[()]))
+    file_system.write_file(scalar_text(filename), bytes(np.asarray(contents, dtype=object)[()]))
 
 
 @register_op(
