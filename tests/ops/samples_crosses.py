@@ -76,4 +76,36 @@ def _rows() -> None:
     SAMPLES.append(op("SparseCrossV2", *inputs, "_Y_", error="matrix|rank", **types))
 
 
+def _ragged() -> None:
+    words = (np.array([b"a", b"b", b"c"], object), np.array([0, 1, 3], np.int64))
+    numbers = (np.array([7, -8, 9], np.int64), np.array([0, 2, 3], np.int64))
+    for ragged, sparse, dense, order in (
+        ([words, numbers], [], [], "RR"),
+        ([words], [_FIRST], [_TEXT], "RSD"),
+        ([words, words], [_FIRST], [_NUMBERS], "DRSR"),
+        ([numbers], [], [_NUMBERS, _TEXT], "DRD"),
+    ):
+        inputs = (
+            Many([values for values, _ in ragged]),
+            Many([splits for _, splits in ragged]),
+            *(Many([column[i] for column in sparse]) for i in range(3)),
+            Many(dense),
+        )
+        attrs = {
+            "Nsparse": len(sparse),
+            "input_order": order,
+            "ragged_values_types": [_type(values) for values, _ in ragged],
+            "ragged_splits_types": [splits.dtype.name for _, splits in ragged],
+            "sparse_values_types": [_type(column[1]) for column in sparse],
+            "dense_types": [_type(matrix) for matrix in dense],
+            "out_row_splits_type": "int64",
+        }
+        text = {"hashed_output": False, "num_buckets": 0, "hash_key": 5}
+        SAMPLES.append(op("RaggedCross", *inputs, out_values_type="string", **text, **attrs))
+        for buckets in (0, 50):
+            text = {"hashed_output": True, "num_buckets": buckets, "hash_key": 956888297470}
+            SAMPLES.append(op("RaggedCross", *inputs, out_values_type="int64", **text, **attrs))
+
+
 _rows()
+_ragged()

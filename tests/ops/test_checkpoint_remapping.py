@@ -126,6 +126,7 @@ _INVALID = tf.errors.InvalidArgumentError
         ([0], [], [], "doubles", (1, 2), _INVALID, "expected type float"),
         ([0], [], [], "matrix", (1, 2), _INVALID, "equal to num_cols=2"),
         ([0], [7], [], "matrix", (1, 1), _INVALID, "asks for 7"),
+        ([9], [], [], "matrix", (1, 3), tf.errors.InternalError, "out of bounds"),
     ],
 )
 def test_bad_remappings_are_refused(

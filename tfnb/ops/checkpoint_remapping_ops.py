@@ -147,12 +147,15 @@ def load_and_remap_matrix(
         _check_tensor(name, shape, dtype, num_cols, has_columns=bool(col_remapping.size))
         old = np.asarray(reader.lookup(name))
     columns = col_remapping if col_remapping.size else np.arange(num_cols)
-    for what, ids, size in (("row", row_remapping, shape[0]), ("col", columns, shape[1])):
-        if ids.size and int(ids.max()) >= size:
-            raise errors.invalid_argument(
-                f"{what}_remapping asks for {int(ids.max())} of a tensor of shape "
-                f"{shape_text(shape)}"
-            )
+    if row_remapping.size and int(row_remapping.max()) >= shape[0]:
+        raise errors.internal(
+            f"Extent in dimension 0 out of bounds: shape = {shape_text(shape)}, row = "
+            f"{int(row_remapping.max())}"
+        )
+    if columns.size and int(columns.max()) >= shape[1]:
+        raise errors.invalid_argument(
+            f"col_remapping asks for {int(columns.max())} of a tensor of shape {shape_text(shape)}"
+        )
     is_old = (row_remapping >= 0)[:, None] & (columns >= 0)[None, :]
     missing = int((~is_old).sum())
     values = initializing_values.reshape(-1)

@@ -21,6 +21,7 @@ from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.framework.tensor import Tensor
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cast_ops import cast
+from tfnb.ops.ragged_ops import check_splits, splits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -274,7 +275,103 @@ def sparse_cross_hashed(
     return _crossed(columns, batch, hashed, np.int64)
 
 
-for _op in (sparse_cross, sparse_cross_v2, sparse_cross_hashed):
+def _ragged_rows(values: Any, splits: Any, place: int) -> list[list[Any]]:
+    if values.ndim != 1 or splits.ndim != 1 or not splits.size:
+        raise errors.invalid_argument(
+            f"tf.ragged.cross only supports inputs with rank=2, and at least one row split, at "
+            f"position {place}"
+        )
+    check_splits(splits, values.shape[0])
+    found = values.tolist()
+    return [found[a:b] for a, b in zip(splits[:-1].tolist(), splits[1:].tolist(), strict=True)]
+
+
+@register_op(
+    "RaggedCross",
+    "ragged_values: ragged_values_types, ragged_row_splits: ragged_splits_types, "
+    "sparse_indices: Nsparse * int64, sparse_values: sparse_values_types, "
+    "sparse_shape: Nsparse * int64, dense_inputs: dense_types -> "
+    "output_values: out_values_type, output_row_splits: out_row_splits_type",
+    "Nsparse: int >= 0",
+    "input_order: string",
+    "hashed_output: bool",
+    "num_buckets: int >= 0",
+    "hash_key: int",
+    "ragged_values_types: list({int64, string}) >= 0",
+    "ragged_splits_types: list({int32, int64}) >= 0",
+    "sparse_values_types: list({int64, string}) >= 0",
+    "dense_types: list({int64, string}) >= 0",
+    "out_values_type: {int64, string}",
+    "out_row_splits_type: {int32, int64}",
+    **_CPU,
+)
+def ragged_cross(
+    xp: Any,
+    ragged_values: Sequence[Any],
+    ragged_row_splits: Sequence[Any],
+    sparse_indices: Sequence[Any],
+    sparse_values: Sequence[Any],
+    sparse_shape: Sequence[Any],
+    dense_inputs: Sequence[Any],
+    *,
+    input_order: str,
+    hashed_output: bool,
+    num_buckets: int,
+    hash_key: int,
+    out_row_splits_type: dtypes.DType,
+) -> Any:
+    """Crosses of ragged, sparse and dense columns, row by row as a ragged matrix."""
+    ragged = [
+        _ragged_rows(values, splits, place)
+        for place, (values, splits) in enumerate(zip(ragged_values, ragged_row_splits, strict=True))
+    ]
+    others, batch = _columns(sparse_indices, sparse_values, sparse_shape, dense_inputs)
+    if ragged:
+        batch = len(ragged[0])
+    columns = {
+        "R": iter(ragged), "S": iter(others[: len(sparse_shape)]),
+        "D": iter(others[len(sparse_shape) :]),
+    }  # fmt: skip
+    ordered = [next(columns[kind]) for kind in input_order]
+    for column in ordered:
+        if len(column) != batch:
+            raise errors.invalid_argument(
+                f"inputs must all have the same batch dimension size: {len(column)} vs. {batch}"
+            )
+
+    def hashed(picked: tuple[Any, ...]) -> int:
+        start = hash_key & _MASK
+        return _bucket(reduce(fingerprint_cat64, map(_number, picked), start), num_buckets)
+
+    def text(picked: tuple[Any, ...]) -> bytes:
+        return b"_X_".join(map(_text, picked))
+
+    join, dtype = (hashed, np.int64) if hashed_output else (text, object)
+    rows = [
+        [join(picked) for picked in product(*(c[row] for c in ordered))] for row in range(batch)
+    ]
+    crosses = np.empty(sum(map(len, rows)), dtype)
+    crosses[:] = [made for row in rows for made in row]
+    lengths = np.array([len(row) for row in rows], np.int64)
+    return crosses, splits_of(lengths, out_row_splits_type.as_numpy_dtype)
+
+
+@ragged_cross.shape
+def _(c: InferenceContext) -> list[TensorShape]:
+    ragged, dense = c.input_range("ragged_row_splits"), c.input_range("dense_inputs")
+    rows: int | None = None
+    for index in range(ragged.start, ragged.stop):
+        dims = c.inputs[index].dim_values
+        if dims:
+            rows = rows if dims[0] is None else dims[0]
+    for index in range(dense.start, dense.stop):
+        dims = c.inputs[index].dim_values
+        if dims and dims[0] is not None:
+            rows = dims[0] + 1
+    return [TensorShape([None]), TensorShape([rows])]
+
+
+for _op in (sparse_cross, sparse_cross_v2, sparse_cross_hashed, ragged_cross):
     _op.not_differentiable()
 
 

@@ -1280,6 +1280,7 @@ OPS: dict[str, str] = {
         "LogUniformCandidateSampler UniformCandidateSampler"
     ),
     "tfnb.ops.cast_ops": "Cast",
+    "tfnb.ops.checkpoint_remapping_ops": "GenerateVocabRemapping LoadAndRemapMatrix",
     "tfnb.ops.clip_ops": "ClipByValue",
     "tfnb.ops.clustering_ops": (
         "KMC2ChainInitialization KmeansPlusPlusInitialization NearestNeighbors"
@@ -1548,7 +1549,7 @@ OPS: dict[str, str] = {
     "tfnb.ops.space_ops": (
         "BatchToSpace BatchToSpaceND DepthToSpace SpaceToBatch SpaceToBatchND SpaceToDepth"
     ),
-    "tfnb.ops.sparse_cross_ops": "SparseCross SparseCrossHashed SparseCrossV2",
+    "tfnb.ops.sparse_cross_ops": "RaggedCross SparseCross SparseCrossHashed SparseCrossV2",
     "tfnb.ops.sparse_form_ops": (
         "DeserializeManySparse DeserializeSparse SerializeManySparse SerializeSparse SparseConcat "
         "SparseReshape SparseSplit"
