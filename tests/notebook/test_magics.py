@@ -40,6 +40,23 @@ def test_alone_it_prints_what_there_is(loaded: Any, capsys: pytest.CaptureFixtur
         assert subcommand in text
 
 
+def test_source_prints_what_a_graph_runs_as(
+    loaded: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A function a graph, a node a line; nothing where nothing ran."""
+    assert "Nothing" in out(loaded, "%tfnb source", capsys)
+    text = out(
+        loaded,
+        "loop = tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0])\n"
+        "with tf.Session() as session:\n"
+        "    three = session.run(loop)\n"
+        "    get_ipython().run_line_magic('tfnb', 'source')",
+        capsys,
+    )
+    assert "for turn1 in count():" in text
+    assert "# 'while/Less' (Less)" in text
+
+
 def test_graph_prints_a_tree(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """A terminal gets the scopes as text."""
     loaded.run_cell("with tf.name_scope('s'):\n    x = tf.constant(1.0, name='x')")

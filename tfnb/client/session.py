@@ -199,6 +199,15 @@ class BaseSession:
             return plan.run(values)
         return self._run_with_options(plan, values, options, run_metadata)
 
+    def emitted_sources(self) -> list[str]:
+        """The Python functions that the session's graphs run as.
+
+        A graph becomes a function when it runs for the second time, one with loops at once; what
+        is watched or waits for something runs node by node and has none.
+        """
+        found: list[str] = self._session.emitted_sources()
+        return found
+
     def optimization_reports(self, fetches: Any, feeds: Iterable[Any] = ()) -> OptimizationReports:
         """What was optimised in the graph of a run, which is prepared here but not run.
 

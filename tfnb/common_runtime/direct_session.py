@@ -574,6 +574,16 @@ class DirectSession(Session):
                 self._limit_observer = LimitObserver(self, limits)
                 self.step_events.add(self._limit_observer)
 
+    def emitted_sources(self) -> list[str]:
+        """The Python functions that signatures of the session run as, the oldest first."""
+        found = {}
+        for prepared in list(self._executors.values()):
+            executors = prepared.executors
+            for state in executors.states if executors.alone is None else (executors.alone,):
+                if state.lowered is not None:
+                    found[id(state)] = state.lowered.source
+        return list(found.values())
+
     # -- devices, life
     # -------------------------------------------------------------------------------
 

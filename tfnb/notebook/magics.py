@@ -39,6 +39,7 @@ _HELP = """\
 %tfnb partitions [fetch]   the graph of each device, and what is sent between them
 %tfnb summary [file]       what a model takes, gives and needs: a file, a folder, the default graph
 %tfnb devices              the default session and its devices
+%tfnb source               the Python functions that the default session's graphs run as
 %%tfnb watch               runs the cell and shows its steps while they run
 %%tfnb debug               runs the cell and stops its steps where you say, to look inside
 %%tfnb record              runs the cell and keeps its last step, to be looked at over time
@@ -46,7 +47,7 @@ _HELP = """\
 %tfnb graph -h             the options of a subcommand; Tab completes them, and names of nodes
 The same from Python: tfnb.notebook.graph, placement, partitions, watch, record, debug."""
 
-LINE_COMMANDS = ("graph", "placement", "partitions", "devices", "summary", "help")
+LINE_COMMANDS = ("graph", "placement", "partitions", "devices", "source", "summary", "help")
 CELL_COMMANDS = ("watch", "record", "debug")
 
 
@@ -159,6 +160,16 @@ class TfnbMagics(Magics):
             print(session_text(session))
         else:
             print("No session is the default here.")
+
+    @subcommand(
+        "tfnb source",
+    )
+    def source(self, line: str) -> None:
+        """Print the Python functions that the default session runs its graphs as."""
+        parse(self.source, line)
+        session = get_default_session()
+        sources = session.emitted_sources() if isinstance(session, BaseSession) else []
+        print("\n".join(sources) or "Nothing of the default session runs as a function yet.")
 
     @subcommand(
         "tfnb summary",

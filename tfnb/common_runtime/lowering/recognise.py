@@ -226,6 +226,7 @@ class _Frame:
         self._checked: dict[str, list[type_of_condition]] = {}
         self._numbers: dict[str, int] = {}  # predicates by the place of the unit they come from
         self._merges: list[NodeItem] = []  # of the loop's variables
+        self._merge_ids: set[int] = set()
         self._nexts: list[NodeItem] = []
         self._exits: list[NodeItem] = []
         self.goes_on: type_of_literal | None = None
@@ -331,6 +332,7 @@ class _Frame:
             # What else an Enter leads to would run in the first iteration only.
             raise Unrecognised(f"'{first[0].name}' leads elsewhere")
         self._merges.append(item)
+        self._merge_ids.add(item.id)
         unit.is_part = first[0].id not in self._weak_enters
 
     # -- conditions
@@ -364,7 +366,7 @@ class _Frame:
 
     def _visit(self, unit: Unit, item: NodeItem) -> None:
         owner = self._owner
-        if item in self._merges or item.is_control_trigger:
+        if item.id in self._merge_ids or item.is_control_trigger:
             unit.condition = ALWAYS
         elif item.is_merge:
             self._visit_merge(unit, item)
