@@ -125,7 +125,8 @@ def backprop_filter(
     dtype = x.dtype
     x, out_backprop = widened(x), widened(out_backprop)
     channels, multiplier = filter_shape[-2:]
-    if _suits(xp, x, windows) and out_backprop.size:
+    is_long = windows[-1].stride == 1 and windows[-1].output * channels * multiplier >= _LONG_ROW
+    if _suits(xp, x, windows) and is_long and out_backprop.size:
         if multiplier > 1:
             x = np.repeat(x, multiplier, axis=-1)
         found = _backprop_filter_rows(x, out_backprop, windows)
@@ -141,6 +142,8 @@ def backprop_filter(
     return grad.astype(dtype, copy=False)
 
 
+# Sums over all rows pay for rows of so many elements.
+_LONG_ROW = 1024
 # The sum over all images has so many parts at most, whatever the number of threads.
 _PARTS = 8
 

@@ -72,7 +72,9 @@ def tiled(xp: Any, formula: Callable[..., Any], *arrays: Any) -> Any:
       *arrays: of one shape and dtype, or the plain way is taken.
     """
     first = arrays[0]
-    if not is_large(xp, first, 2 * TILE) or not all(
+    # One thread gains nothing before the arrays are too large for the last cache.
+    least = TILE * (2 if num_threads() > 1 else 8)
+    if not is_large(xp, first, least) or not all(
         x.shape == first.shape and x.flags.c_contiguous for x in arrays
     ):
         return formula(xp, *arrays)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core.work_sharder import shard
+from tfnb.core.work_sharder import num_threads, shard
 from tfnb.ops.large_arrays import choose, is_large, zero_where
 from tfnb.ops.windows import Window, pad_spatial, unpad_spatial
 
@@ -71,7 +71,9 @@ def _suits(xp: Any, x: Any, windows: Sequence[Window]) -> bool:
 
 
 def _blocks(x: Any) -> list[tuple[int, int]]:
-    """The (first, last) images worked on at once."""
+    """The (first, last) images worked on at once; all, if they are few and there is one thread."""
+    if x.nbytes <= 4 * _BLOCK_BYTES and num_threads() == 1:
+        return [(0, len(x))]
     count = max(1, _BLOCK_BYTES // max(1, x[0].nbytes))
     return [(first, min(first + count, len(x))) for first in range(0, len(x), count)]
 

@@ -41,10 +41,15 @@ _POINTS = (0.0, 0.625, -0.625, 1.5, -1.5)
 
 # Fewer channels or outputs do not pay for the transformations, nor do tiles beyond the image.
 _LEAST_CHANNELS = 32
-_LEAST_OUTPUTS = 384
+_LEAST_OUTPUTS = 1024
 _MOST_WASTE = 1.35
-# About so many bytes of transformed inputs are worked on at once.
+# About so many bytes of transformed inputs are worked on at once, but at least so many tiles, below
+# which products are slow.
 _BLOCK_BYTES = 1 << 19
+_LEAST_TILES = 32
+# The same for gradients of filters, where the products of each block are added up.
+_SUMMED_BYTES = 1 << 20
+_LEAST_SUMMED = 128
 # A sum over all tiles has so many parts at most, whatever the number of threads.
 _PARTS = 8
 
@@ -67,7 +72,7 @@ def suits(xp: Any, x: Any, filter_shape: Sequence[int], windows: Sequence[Window
 
 def forward(x: Any, kernel: Any, windows: Sequence[Window], out: Any) -> bool:
     """Writes the convolution into `out`; False if there is a number in it that is not finite."""
-    tiles = _Tiles(x, windows)
+    tiles = _Tiles(x, windows, _BLOCK_BYTES, _LEAST_TILES)
     sizes, channels, out_channels = tiles.sizes, x.shape[-1], kernel.shape[-1]
     sides = [_matrices(w.filter, x.dtype.char) for w in windows]
     taps = np.ascontiguousarray(kernel).reshape(*kernel.shape[:2], -1)
@@ -88,7 +93,7 @@ def forward(x: Any, kernel: Any, windows: Sequence[Window], out: Any) -> bool:
 
 def backprop_filter(x: Any, out_backprop: Any, windows: Sequence[Window]) -> Any:
     """The gradient with respect to the filter; None if a number in it is not finite."""
-    tiles = _Tiles(x, windows)
+    tiles = _Tiles(x, windows, _SUMMED_BYTES, _LEAST_SUMMED)
     (down, across), (height, width) = tiles.counts, tiles.sizes
     filters = tuple(w.filter for w in windows)
     channels, out_channels = x.shape[-1], out_backprop.shape[-1]
@@ -158,7 +163,9 @@ class _Tiles:
       blocks: the (first, last) images that are worked on at once.
     """
 
-    def __init__(self, x: Any, windows: Sequence[Window]) -> None:
+    def __init__(
+        self, x: Any, windows: Sequence[Window], block_bytes: int, least_tiles: int
+    ) -> None:
         first, second = windows
         batch, channels = x.shape[0], x.shape[-1]
         self.sizes = height, width = 7 - first.filter, 7 - second.filter
@@ -174,7 +181,9 @@ class _Tiles:
             (batch, _REACH, _REACH, down, across, channels),
             (n, row, column, row * height, column * width, item),
         )
-        at_once = max(1, _BLOCK_BYTES // (_NUM_POINTS * down * across * channels * x.itemsize))
+        tiles = down * across
+        by_size = block_bytes // (_NUM_POINTS * tiles * channels * x.itemsize)
+        at_once = max(by_size, -(-least_tiles // tiles))
         self.blocks: type_of_blocks = [
             (start, min(start + at_once, batch)) for start in range(0, batch, at_once)
         ]
