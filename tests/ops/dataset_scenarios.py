@@ -130,6 +130,15 @@ _SHORT: dict[str, Callable[[Any], Any]] = {
         lambda x: x * x, num_parallel_calls=3
     ),
     "map_fails": lambda tf: _with_failure(tf),
+    "unique": lambda tf: tf.data.Dataset.from_tensor_slices(["a", "b", "a", "c"]).apply(
+        tf.data.experimental.unique()
+    ),
+    "unique_of_rows": lambda tf: tf.data.Dataset.from_tensor_slices([[1, 2], [2, 1], [1, 2]]).apply(
+        tf.data.experimental.unique()
+    ),
+    "unique_of_floats": lambda tf: tf.data.Dataset.from_tensors(1.0).apply(
+        tf.data.experimental.unique()
+    ),
     "map_fails_ignored": lambda tf: _with_failure(tf).apply(tf.data.experimental.ignore_errors()),
     "map_random": lambda tf: tf.data.Dataset.range(3)
     .map(lambda x: tf.random_uniform([], seed=1))
@@ -687,6 +696,17 @@ def _raw_of_numbers(tf: Any, sess: Any) -> Any:
         ),
         (raw.AssertCardinalityDataset(input_dataset=source, cardinality=two, **one), one),
         (raw.ExperimentalIgnoreErrorsDataset(input_dataset=source, **one), one),
+        (raw.UniqueDataset(input_dataset=source, **one), one),
+        (
+            raw.MaxIntraOpParallelismDataset(
+                input_dataset=source, max_intra_op_parallelism=two, **one
+            ),
+            one,
+        ),
+        (raw.PrivateThreadPoolDataset(input_dataset=source, num_threads=two, **one), one),
+        (raw.NonSerializableDataset(input_dataset=source, **one), one),
+        (raw.LatencyStatsDataset(input_dataset=source, tag="a", **one), one),
+        (raw.BytesProducedStatsDataset(input_dataset=source, tag="a", **one), one),
         (
             raw.ParallelBatchDataset(
                 input_dataset=source,

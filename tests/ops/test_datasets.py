@@ -14,6 +14,7 @@ import pytest
 import tfnb as tf
 from tests.ops.dataset_scenarios import ITERATORS, PIPELINES, answer_of_pipeline
 from tests.ops.pipeline_scenarios import answer_of_run
+from tfnb.framework.function import Defun
 
 _GOLDEN = Path(__file__).parents[1] / "golden" / "datasets.json"
 _ANSWERS: dict[str, Any] = json.loads(_GOLDEN.read_text())
@@ -31,3 +32,30 @@ def test_iterator_answers_as_in_tensorflow(name: str) -> None:
     """The same values and errors."""
     actual = json.loads(json.dumps(answer_of_run(tf, ITERATORS[name])))
     assert _ANSWERS[f"run:{name}"] == actual
+
+
+def test_a_parallel_filter_keeps_the_order():
+    """It is made by optimizers; a number of calls must be positive or left open."""
+    with tf.Graph().as_default(), tf.Session() as session:
+
+        @Defun(tf.int64)
+        def is_odd(x):
+            return tf.equal(x % 2, 1)
+
+        def first_two(calls):
+            variant = tf.raw_ops.ParallelFilterDataset(
+                input_dataset=tf.data.Dataset.range(9)._variant_tensor,
+                other_arguments=[],
+                num_parallel_calls=tf.constant(calls, tf.int64),
+                predicate=is_odd,
+                output_types=[tf.int64],
+                output_shapes=[[]],
+            )
+            dataset = tf.data.experimental.from_variant(variant, tf.TensorSpec([], tf.int64))
+            element = tf.data.make_initializable_iterator(dataset.skip(1).batch(2))
+            session.run(element.initializer)
+            return session.run(element.get_next()).tolist()
+
+        assert first_two(2) == first_two(-1) == [3, 5]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="greater than zero"):
+            first_two(0)

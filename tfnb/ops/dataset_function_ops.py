@@ -204,6 +204,35 @@ experimental_take_while_dataset = register_op(
 )(_filtering(ends=True))  # fmt: skip
 
 
+@register_op(
+    "ParallelFilterDataset", f"{_IN}, num_parallel_calls: int64 -> handle: variant",
+    "predicate: func", "deterministic: string = 'default'", "Targuments: list(type) >= 0",
+    *OUTPUTS, METADATA, shape=scalar_handle, devices=("CPU",),
+)  # fmt: skip
+def parallel_filter_dataset(
+    xp: Any,
+    input_dataset: Any,
+    other_arguments: list[Any],
+    num_parallel_calls: Any,
+    *,
+    predicate: NameAttrList,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Any:
+    """The elements of which a predicate holds, in their order."""
+    number = scalar_int(num_parallel_calls, "num_parallel_calls")
+    if number <= 0 and number != -1:
+        raise errors.invalid_argument("num_parallel_calls must be greater than zero.")
+    return _filtering(ends=False)(
+        xp,
+        input_dataset,
+        other_arguments,
+        predicate=predicate,
+        output_types=output_types,
+        output_shapes=output_shapes,
+    )
+
+
 # ----------------------------------------------------------------------------- flat_map, interleave
 
 

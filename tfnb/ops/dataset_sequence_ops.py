@@ -754,3 +754,18 @@ rewrite_dataset = register_op(
     "RewriteDataset", f"{_IN}, rewrite_name: string -> handle: variant", *OUTPUTS,
     shape=scalar_handle, devices=("CPU",),
 )(_same)  # fmt: skip
+
+
+# Settings of the machinery, and statistics that nobody gathers here.  Each op has an older name.
+for _name, _settings in (
+    ("MaxIntraOpParallelismDataset", ", max_intra_op_parallelism: int64"),
+    ("PrivateThreadPoolDataset", ", num_threads: int64"),
+    ("NonSerializableDataset", ""),
+    ("LatencyStatsDataset", ", tag: string"),
+    ("BytesProducedStatsDataset", ", tag: string"),
+):
+    for _full_name in (_name, f"Experimental{_name}"):
+        register_op(
+            _full_name, f"{_IN}{_settings} -> handle: variant", *OUTPUTS,
+            shape=scalar_handle, devices=("CPU",),
+        )(_same)  # fmt: skip

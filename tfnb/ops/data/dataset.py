@@ -739,8 +739,8 @@ class Dataset:
         for dtype in nest.flatten(self.output_types):
             if dtype not in (dtypes.int32, dtypes.int64, dtypes.string):
                 raise TypeError(
-                    f"Elements of type {dtype.name} cannot be told apart: unique() takes int32, "
-                    "int64 and string."
+                    f"`tf.data.Dataset.unique` does not support type {dtype} -- only "
+                    "`tf.int32`, `tf.int64`, and `tf.string` are supported."
                 )
         return self._same_elements(dataset_sequence_ops.unique_dataset)
 
