@@ -97,6 +97,17 @@ ROWS = (
     "tf.gather(r, tf.ragged.constant([[0], [2, 1]]))", "tf.gather(u, [1])",
     "tf.size(n)", "tf.rank(n)", "tf.nn.embedding_lookup(tf.ones([6, 2]), r)",
     "tf.gradients(tf.reduce_sum(f * f, axis=1), f.flat_values)[0]",
+    # counts
+    "tf.sparse.bincount([[1, 2, 1], [0, 0, 5]], axis=-1)",
+    "tf.sparse.bincount([[1, 2, 1], [0, 0, 5]])",
+    "tf.sparse.bincount(r)", "tf.sparse.bincount(r, axis=-1)",
+    "tf.sparse.bincount(r, weights=tf.cast(r, tf.float32), axis=-1)",
+    "tf.sparse.bincount(r.to_sparse(), axis=-1)",
+    "tf.sparse.bincount(r.to_sparse(), weights=r.to_sparse(), axis=-1)",
+    "tf.sparse.bincount([[1, 2, 1]], weights=[[1.0, 2.0, 3.0]], axis=-1)",
+    "tf.sparse.bincount([[1, 2, 9]], axis=-1, minlength=4, maxlength=6, binary_output=True)",
+    "tf.sparse.bincount([1, 2], axis=1)", "tf.sparse.bincount(r, weights=[1.0])",
+    "tf.image.is_jpeg(b'\\xff\\xd8\\xff1')", "tf.io.is_jpeg(b'abc')",
     # strings
     "tf.strings.unicode_decode(t, 'UTF-8')", "tf.strings.unicode_decode(t[0], 'UTF-8')",
     "tf.strings.unicode_decode([[b'a\\xff', b'b']], 'UTF-8', replacement_char=63)",

@@ -35,8 +35,8 @@ _DECODERS = [
     "extract_jpeg_shape:extract_jpeg_shape_op",
 ]
 EXPORTS = {
-    "image": [*_DECODERS, "encode_png:encode_png_op"],
-    "io": [*_DECODERS, "encode_png:encode_png_op"],
+    "image": [*_DECODERS, "encode_png:encode_png_op", "is_jpeg"],
+    "io": [*_DECODERS, "encode_png:encode_png_op", "is_jpeg"],
 }
 
 _CPU: dict[str, Any] = {"devices": ("CPU",)}
@@ -499,3 +499,12 @@ def decode_image(
             dtype=dtypes.as_dtype(dtype),
             expand_animations=expand_animations,
         )
+
+
+def is_jpeg(contents: Any, name: str | None = None) -> Any:
+    """Whether bytes begin as a JPEG file does."""
+    from tfnb.ops.math_ops import equal
+    from tfnb.ops.string_ops import substr
+
+    with name_scope(name, "is_jpeg"):
+        return equal(substr(contents, 0, 3), b"\xff\xd8\xff", name=name)

@@ -36,6 +36,7 @@ from tfnb.ops.image_codec_ops import decode_png_op as decode_png
 from tfnb.ops.image_codec_ops import encode_jpeg_op as encode_jpeg
 from tfnb.ops.image_codec_ops import encode_png_op as encode_png
 from tfnb.ops.image_codec_ops import extract_jpeg_shape_op as extract_jpeg_shape
+from tfnb.ops.image_codec_ops import is_jpeg as is_jpeg
 from tfnb.ops.image_color_ops import hsv_to_rgb as hsv_to_rgb
 from tfnb.ops.image_color_ops import rgb_to_hsv as rgb_to_hsv
 from tfnb.ops.image_distortion_ops import (
@@ -104,6 +105,7 @@ __all__ = [
     "grayscale_to_rgb",
     "hsv_to_rgb",
     "image_gradients",
+    "is_jpeg",
     "non_max_suppression",
     "non_max_suppression_overlaps",
     "non_max_suppression_padded",

@@ -13,6 +13,7 @@ from tfnb.ops.image_codec_ops import decode_png_op as decode_png
 from tfnb.ops.image_codec_ops import encode_jpeg_op as encode_jpeg
 from tfnb.ops.image_codec_ops import encode_png_op as encode_png
 from tfnb.ops.image_codec_ops import extract_jpeg_shape_op as extract_jpeg_shape
+from tfnb.ops.image_codec_ops import is_jpeg as is_jpeg
 from tfnb.ops.io_ops import matching_files as matching_files
 from tfnb.ops.io_ops import read_file as read_file
 from tfnb.ops.io_ops import write_file as write_file
@@ -73,6 +74,7 @@ __all__ = [
     "encode_png",
     "extract_jpeg_shape",
     "gfile",
+    "is_jpeg",
     "match_filenames_once",
     "matching_files",
     "parse_example",

@@ -157,9 +157,7 @@ _GROUPS = {
         "image.sample_distorted_bounding_box"
     ),
     "use tf.image.non_max_suppression over the boxes": "image.generate_bounding_box_proposals",
-    "look at the first bytes: a JPEG file begins with ff d8 ff": "image.is_jpeg io.is_jpeg",
     "use tf.linalg.eigh of the dense matrix": "linalg.eigh_tridiagonal",
-    "use tf.math.bincount of the values, or tf.raw_ops.SparseBincount": "sparse.bincount",
     "use tf.sparse.cross and tf.sparse.cross_hashed": "ragged.cross ragged.cross_hashed",
     "tfnb starts no servers: use tf.Session with several devices": "train.Server",
     "write it with tf.quantization.fake_quant_with_min_max_vars": (

@@ -5,6 +5,7 @@ from tfnb.ops.accumulators import SparseConditionalAccumulator as SparseConditio
 from tfnb.ops.segment_ops import sparse_segment_mean as segment_mean
 from tfnb.ops.segment_ops import sparse_segment_sqrt_n as segment_sqrt_n
 from tfnb.ops.segment_ops import sparse_segment_sum as segment_sum
+from tfnb.ops.sparse_bincount import bincount as bincount
 from tfnb.ops.sparse_cross_ops import cross as cross
 from tfnb.ops.sparse_cross_ops import cross_hashed as cross_hashed
 from tfnb.ops.sparse_functions import deserialize_many_sparse as deserialize_many_sparse
@@ -43,6 +44,7 @@ __all__ = [
     "SparseConditionalAccumulator",
     "SparseTensor",
     "add",
+    "bincount",
     "concat",
     "cross",
     "cross_hashed",

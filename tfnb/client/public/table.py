@@ -495,13 +495,13 @@ TABLE: dict[str, dict[str, str]] = {
             "decode_and_crop_jpeg:decode_and_crop_jpeg_op decode_bmp:decode_bmp_op "
             "decode_gif:decode_gif_op decode_image decode_jpeg:decode_jpeg_op "
             "decode_png:decode_png_op encode_jpeg:encode_jpeg_op "
-            "extract_jpeg_shape:extract_jpeg_shape_op encode_png:encode_png_op"
+            "extract_jpeg_shape:extract_jpeg_shape_op encode_png:encode_png_op is_jpeg"
         ),
         "io": (
             "decode_and_crop_jpeg:decode_and_crop_jpeg_op decode_bmp:decode_bmp_op "
             "decode_gif:decode_gif_op decode_image decode_jpeg:decode_jpeg_op "
             "decode_png:decode_png_op encode_jpeg:encode_jpeg_op "
-            "extract_jpeg_shape:extract_jpeg_shape_op encode_png:encode_png_op"
+            "extract_jpeg_shape:extract_jpeg_shape_op encode_png:encode_png_op is_jpeg"
         ),
     },
     "tfnb.ops.image_color_ops": {
@@ -963,6 +963,9 @@ TABLE: dict[str, dict[str, str]] = {
             "depth_to_space space_to_depth space_to_batch space_to_batch_nd batch_to_space "
             "batch_to_space_nd required_space_to_batch_paddings"
         ),
+    },
+    "tfnb.ops.sparse_bincount": {
+        "sparse": "bincount",
     },
     "tfnb.ops.sparse_cross_ops": {
         "sparse": "cross cross_hashed",
