@@ -362,6 +362,29 @@ def batched_requests() -> Any:
 
 
 @case
+def composite_variants() -> Any:
+    """Components of composite tensors packed into variants and unpacked."""
+    raw = tf.raw_ops
+    x = tf.placeholder(tf.float32, [None], name="x")
+    feeds = {x: np.array([1.0, 2.5, 4.0], np.float32)}
+    parts = [x, tf.constant([0, 2, 3], tf.int64), tf.constant("name")]
+    packed = raw.CompositeTensorVariantFromComponents(components=parts, metadata="")
+
+    def unpack(*types: Any) -> Any:
+        return raw.CompositeTensorVariantToComponents(
+            encoded=packed, metadata="", Tcomponents=types
+        )
+
+    nothing = raw.CompositeTensorVariantFromComponents(components=[], metadata="")
+    return [
+        run(unpack(tf.float32, tf.int64, tf.string), feeds),
+        run(unpack(tf.float32, tf.int64), feeds),
+        run(unpack(tf.float32, tf.int32, tf.string), feeds),
+        run(targets=[nothing.op]),
+    ]
+
+
+@case
 def lookup_tables_old() -> Any:
     """Tables behind references to strings, as graphs before TensorFlow 1.4 have them."""
     raw = tf.raw_ops

@@ -216,6 +216,29 @@ def test_lines_become_entries(sess: tf.Session, tmp_path: Path) -> None:
     assert numbers == {1: np.float32(2.5), 2: np.float32(3)}
 
 
+def test_anonymous_tables_are_others_with_every_execution(sess: tf.Session) -> None:
+    """What one step fills, the next does not find; within a step all see one table."""
+    keys, values = tf.constant(["a", "b"]), longs([1, 2])
+    static = ops.AnonymousHashTable(key_dtype=tf.string, value_dtype=tf.int64)
+    mutable = ops.AnonymousMutableHashTable(key_dtype=tf.string, value_dtype=tf.int64)
+    dense = ops.AnonymousMutableDenseHashTable(
+        empty_key=tf.constant(""), deleted_key=tf.constant("-"), value_dtype=tf.int64
+    )
+    for table in (static, mutable, dense):
+        fill = ops.LookupTableImportV2(table_handle=table, keys=keys, values=values)
+        with tf.control_dependencies([fill]):
+            size = ops.LookupTableSizeV2(table_handle=table)
+        assert sess.run(size) == 2
+    assert sess.run(ops.LookupTableSizeV2(table_handle=mutable)) == 0
+    vectors = ops.AnonymousMutableHashTableOfTensors(
+        key_dtype=tf.string, value_dtype=tf.float32, value_shape=[2]
+    )
+    found = ops.LookupTableFindV2(
+        table_handle=vectors, keys=keys, default_value=tf.constant([3.0, 4.0])
+    )
+    assert sess.run(found).tolist() == [[3, 4], [3, 4]]
+
+
 def test_a_table_behind_a_reference_is_filled_from_a_file(sess: tf.Session, tmp_path: Path) -> None:
     """The op of old graphs reads the same lines."""
     path = tmp_path / "vocab"

@@ -140,6 +140,34 @@ _OF_TENSORS = {
 }
 
 
+def _checked_dtypes(ctx: OpKernelContext, supported: dict[str, str]) -> tuple[DType, DType]:
+    key_dtype, value_dtype = ctx.attrs["key_dtype"], ctx.attrs["value_dtype"]
+    if value_dtype.name not in supported.get(key_dtype.name, "").split():
+        raise errors.invalid_argument(
+            f"No OpKernel was registered to support Op '{ctx.op_type}' with keys of "
+            f"{key_dtype.name} and values of {value_dtype.name}."
+        )
+    return key_dtype, value_dtype
+
+
+def _sizes(value_shape: TensorShape | None) -> tuple[int, ...]:
+    return tuple(int(size or 0) for size in (value_shape.as_list() if value_shape else ()))
+
+
+def _anonymous(
+    ctx: OpKernelContext,
+    kind: type[LookupTable],
+    supported: dict[str, str],
+    value_shape: TensorShape | None = None,
+) -> ResourceHandle:
+    """A table that only its handle leads to; every execution makes another."""
+    name = f"AnonymousTable{next(_numbers)}"
+    table = kind(name, *_checked_dtypes(ctx, supported), _sizes(value_shape))
+    ctx.resource_manager.create("", _TYPE, name, table)
+    found: ResourceHandle = ctx.resource_manager.make_handle(name, _TYPE)
+    return found
+
+
 def _table(
     ctx: OpKernelContext,
     kind: type[LookupTable],
@@ -147,12 +175,7 @@ def _table(
     value_shape: TensorShape | None = None,
 ) -> ResourceHandle:
     attrs = ctx.attrs
-    key_dtype, value_dtype = attrs["key_dtype"], attrs["value_dtype"]
-    if value_dtype.name not in supported.get(key_dtype.name, "").split():
-        raise errors.invalid_argument(
-            f"No OpKernel was registered to support Op '{ctx.op_type}' with keys of "
-            f"{key_dtype.name} and values of {value_dtype.name}."
-        )
+    key_dtype, value_dtype = _checked_dtypes(ctx, supported)
     container, shared_name = _name(attrs["container"]), _name(attrs["shared_name"])
     handle = ctx.kernel_state.get("handle")
     if handle is None or ctx.resource_manager.find(container, _TYPE, handle.name) is None:
@@ -160,8 +183,7 @@ def _table(
         if not name:
             own = attrs["use_node_name_sharing"]
             name = ctx.node_name if own else f"_{next(_numbers)}_{ctx.node_name}"
-        sizes = () if value_shape is None else value_shape.as_list()
-        shape = tuple(int(size or 0) for size in sizes)
+        shape = _sizes(value_shape)
         table = ctx.resource_manager.lookup_or_create(
             container, _TYPE, name, lambda: kind(name, key_dtype, value_dtype, shape)
         )
@@ -188,9 +210,13 @@ def table_of_tensors(ctx: OpKernelContext, value_shape: TensorShape) -> Resource
     Raises:
       InvalidArgumentError: the shape of a value is not that of a vector.
     """
+    _check_vector(value_shape)
+    return _table(ctx, MutableHashTable, _OF_TENSORS, value_shape)
+
+
+def _check_vector(value_shape: TensorShape) -> None:
     if value_shape.rank != 1 or not value_shape.is_fully_defined():
         raise errors.invalid_argument(f"Default value must be a vector, got shape {value_shape}")
-    return _table(ctx, MutableHashTable, _OF_TENSORS, value_shape)
 
 
 def _name(attr: Any) -> str:
@@ -263,6 +289,17 @@ def mutable_dense_hash_table_v2(
     max_load_factor: float,
 ) -> Any:
     """A table that may change, two of whose keys may not be used."""
+    keys = _reserved_keys(empty_key, deleted_key, initial_num_buckets, max_load_factor)
+    handle = _table(ctx, DenseHashTable, _OF_TENSORS, value_shape)
+    table = ctx.resource_manager.lookup(handle)
+    table.empty_key, table.deleted_key = keys
+    return handle
+
+
+def _reserved_keys(
+    empty_key: Any, deleted_key: Any, initial_num_buckets: int, max_load_factor: float
+) -> tuple[Any, Any]:
+    """The two keys that a dense table may not hold, after a look at its attributes."""
     if initial_num_buckets < 4 or initial_num_buckets & (initial_num_buckets - 1):
         raise errors.invalid_argument(
             f"Number of buckets must be at least 4 and a power of 2, got: {initial_num_buckets}"
@@ -276,9 +313,57 @@ def mutable_dense_hash_table_v2(
     empty, deleted = (np.asarray(key).reshape(-1).tolist()[0] for key in (empty_key, deleted_key))
     if empty == deleted:
         raise errors.invalid_argument("Empty and deleted keys cannot be equal")
-    handle = _table(ctx, DenseHashTable, _OF_TENSORS, value_shape)
+    return empty, deleted
+
+
+_ANONYMOUS: dict[str, Any] = {"stateful": True, "devices": ("CPU",)}
+_HANDLE_OUT = "-> table_handle: resource"
+
+
+@register_op("AnonymousHashTable", _HANDLE_OUT, *_DTYPES, shape=_static_table_shape, **_ANONYMOUS)
+def anonymous_hash_table(ctx: OpKernelContext) -> Any:
+    """A new table that is filled once, with every execution."""
+    return _anonymous(ctx, HashTable, _STATIC)
+
+
+@register_op("AnonymousMutableHashTable", _HANDLE_OUT, *_DTYPES, shape=_table_shape, **_ANONYMOUS)
+def anonymous_mutable_hash_table(ctx: OpKernelContext) -> Any:
+    """A new table that may change, with every execution."""
+    return _anonymous(ctx, MutableHashTable, _MUTABLE)
+
+
+@register_op(
+    "AnonymousMutableHashTableOfTensors", _HANDLE_OUT, *_DTYPES, "value_shape: shape = {}",
+    shape=_table_shape, **_ANONYMOUS,
+)  # fmt: skip
+def anonymous_mutable_hash_table_of_tensors(
+    ctx: OpKernelContext, *, value_shape: TensorShape
+) -> Any:
+    """The same with vectors as values."""
+    _check_vector(value_shape)
+    return _anonymous(ctx, MutableHashTable, _OF_TENSORS, value_shape)
+
+
+@register_op(
+    "AnonymousMutableDenseHashTable", "empty_key: key_dtype, deleted_key: key_dtype -> "
+    "table_handle: resource", *_DTYPES, "value_shape: shape = {}",
+    "initial_num_buckets: int = 131072", "max_load_factor: float = 0.800000012",
+    shape=_table_shape, **_ANONYMOUS,
+)  # fmt: skip
+def anonymous_mutable_dense_hash_table(
+    ctx: OpKernelContext,
+    empty_key: Any,
+    deleted_key: Any,
+    *,
+    value_shape: TensorShape,
+    initial_num_buckets: int,
+    max_load_factor: float,
+) -> Any:
+    """A new table that may change, two of whose keys may not be used, with every execution."""
+    keys = _reserved_keys(empty_key, deleted_key, initial_num_buckets, max_load_factor)
+    handle = _anonymous(ctx, DenseHashTable, _OF_TENSORS, value_shape)
     table = ctx.resource_manager.lookup(handle)
-    table.empty_key, table.deleted_key = empty, deleted
+    table.empty_key, table.deleted_key = keys
     return handle
 
 
@@ -421,7 +506,8 @@ for _op in (
     hash_table_v2, mutable_hash_table_v2, mutable_hash_table_of_tensors_v2, initialize_table_v2,
     initialize_table_from_text_file_v2, lookup_table_find_v2, lookup_table_insert_v2,
     lookup_table_remove_v2, lookup_table_size_v2, lookup_table_export_v2, lookup_table_import_v2,
-    mutable_dense_hash_table_v2,
+    mutable_dense_hash_table_v2, anonymous_hash_table, anonymous_mutable_hash_table,
+    anonymous_mutable_hash_table_of_tensors, anonymous_mutable_dense_hash_table,
 ):  # fmt: skip
     _op.not_differentiable()
 

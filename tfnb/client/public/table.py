@@ -1292,6 +1292,9 @@ OPS: dict[str, str] = {
         "KMC2ChainInitialization KmeansPlusPlusInitialization NearestNeighbors"
     ),
     "tfnb.ops.complex_ops": "Angle Complex ComplexAbs Imag Real",
+    "tfnb.ops.composite_tensor_ops": (
+        "CompositeTensorVariantFromComponents CompositeTensorVariantToComponents"
+    ),
     "tfnb.ops.concat_ops": (
         "Concat ConcatOffset ConcatV2 Pack ParallelConcat Split SplitV Tile TileGrad Unpack"
     ),
@@ -1427,9 +1430,11 @@ OPS: dict[str, str] = {
     ),
     "tfnb.ops.logging_ops": "Assert Print PrintV2 Timestamp",
     "tfnb.ops.lookup_ops": (
-        "HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2 LookupTableExportV2 "
-        "LookupTableFindV2 LookupTableImportV2 LookupTableInsertV2 LookupTableRemoveV2 "
-        "LookupTableSizeV2 MutableDenseHashTableV2 MutableHashTableOfTensorsV2 MutableHashTableV2"
+        "AnonymousHashTable AnonymousMutableDenseHashTable AnonymousMutableHashTable "
+        "AnonymousMutableHashTableOfTensors HashTableV2 InitializeTableFromTextFileV2 "
+        "InitializeTableV2 LookupTableExportV2 LookupTableFindV2 LookupTableImportV2 "
+        "LookupTableInsertV2 LookupTableRemoveV2 LookupTableSizeV2 MutableDenseHashTableV2 "
+        "MutableHashTableOfTensorsV2 MutableHashTableV2"
     ),
     "tfnb.ops.lookup_v1_ops": "HashTable MutableHashTable MutableHashTableOfTensors",
     "tfnb.ops.map_ops": (
