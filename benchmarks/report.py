@@ -18,7 +18,7 @@ GROUPS = {
     "notebook": "Notebooks",
     "executor": "Small graphs",
     "control": "Control flow",
-    "train": "Training",
+    "training": "Training",
     "kernels": "Kernels",
     "memory": "Memory",
 }

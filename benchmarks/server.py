@@ -384,6 +384,7 @@ class Runner:
     def meta(self) -> dict[str, Any]:
         """What is measured, and on what."""
         tf = self._bench.tf
+        tf.Session(graph=tf.Graph()).close()  # it may change the thread pools
         return {
             "module": tf.__name__,
             "version": tf.__version__,
