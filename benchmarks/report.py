@@ -200,7 +200,7 @@ On a busy machine, distrust a single row under 20 %.
 def _pools(side: dict[str, Any]) -> str:
     pools = [
         f"{pool['internal_api']} {pool['version'] or ''} {pool['architecture'] or ''}".strip()
-        + f" with {pool['num_threads']} threads"
+        + f" with {pool['num_threads']} thread{'s' if pool['num_threads'] != 1 else ''}"
         for pool in side["pools"]
     ]
     return ", ".join(pools) or "thread pools unknown"
