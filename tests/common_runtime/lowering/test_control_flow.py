@@ -312,3 +312,48 @@ def test_the_first_run_checks_what_kernels_give():
         both_ways(build, [1.0])
     finally:
         deregister_op("GivesAnotherType")
+
+
+@pytest.mark.parametrize("kind", ["loops", "conds"])
+def test_what_is_nested_too_deep_for_python_runs_on_the_reference(kind):
+    """Twenty-five loops, a hundred conds: with an argument, of which functions are made late."""
+
+    def nest(depth, value, x):
+        if depth == 0:
+            return tf.maximum(value, x)
+        if kind == "conds":
+            return tf.cond(value > 0.0, lambda: nest(depth - 1, value, x), lambda: x)
+        inner = [0, value]
+        return tf.while_loop(
+            lambda i, v: i < 1, lambda i, v: (i + 1, nest(depth - 1, v, x)), inner
+        )[1]
+
+    answers = []
+    for when in (Lowering.NEVER, Lowering.ALWAYS):
+        with lowering(when), tf.Graph().as_default():
+            x = tf.placeholder(tf.float32, [])
+            y = nest(25 if kind == "loops" else 100, tf.identity(x), x)
+            with tf.Session() as session:
+                answers += [session.run(y, {x: value}) for value in (1.0, 2.0, -1.0)]
+                assert not sources(session)
+    assert answers[:3] == answers[3:]
+
+
+def test_threads_that_need_different_functions_at_once_get_them(graph):
+    """Scalars and arrays from four threads."""
+    x = tf.placeholder(tf.float32, None)
+    y = tf.maximum(x, 0.0) - tf.minimum(x, 0.5)
+    values = [1.0, [1.0, -1.0], -2.0, [[3.0]]] * 5
+    found: dict[int, Any] = {}
+    with lowering(Lowering.ALWAYS), tf.Session() as session:
+
+        def run(number):
+            found[number] = session.run(y, {x: values[number]})
+
+        threads = [threading.Thread(target=run, args=(n,)) for n in range(len(values))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    for number, value in enumerate(values):
+        assert np.array_equal(found[number], np.maximum(value, 0) - np.minimum(value, 0.5))

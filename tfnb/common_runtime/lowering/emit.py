@@ -49,7 +49,6 @@ from tfnb.common_runtime.lowering.clusters import (
     plan_tile,
 )
 from tfnb.common_runtime.lowering.frees import place_frees
-from tfnb.common_runtime.lowering.order import Unrecognised
 from tfnb.common_runtime.lowering.program import (
     Assign,
     Block,
@@ -83,8 +82,6 @@ if TYPE_CHECKING:
 # Other threads ask a step to end through a flag; it is looked at after so many calls of kernels.
 _CALLS_PER_CHECK = 8
 _COST_OF_EXPRESSION = 0.25  # in calls
-# Python's own limits are 20 loops and 100 levels.
-_MOST_LOOPS, _MOST_LEVELS = 18, 80
 _CHECK = "if run_state.stop is not None: raise run_state.stop"
 
 _numbers = itertools.count(1)
@@ -196,7 +193,6 @@ class _Writer:
             "count": itertools.count,
             "lists": (tuple, list),
             "outputs": as_outputs,
-            "positions": [np.int32(position) for position in range(64)],
             "scalar": _refuse_other_than_scalar,
             **program.constants,
         }
@@ -240,8 +236,6 @@ class _Writer:
             self._cost = 0.0
 
     def _block(self, block: Block) -> None:
-        if self._level > _MOST_LEVELS:
-            raise Unrecognised("too many conds in each other")
         for instruction, following in itertools.zip_longest(block, block[1:]):
             if isinstance(instruction, Cluster):
                 self._cluster(instruction, following)
@@ -307,8 +301,6 @@ class _Writer:
             self._indented(instruction.otherwise)
 
     def _loop(self, loop: Loop) -> None:
-        if len(self._inside) >= _MOST_LOOPS:
-            raise Unrecognised("too many loops in each other")
         inside = [
             one.item
             for one in _instructions_of_frame(loop.body)
@@ -345,9 +337,9 @@ class _Writer:
             self._line(text, instruction.items[0])
 
     def _position(self, position: int) -> str:
-        if position >= len(self.names["positions"]):
-            raise Unrecognised("a Merge of too many")
-        return f"positions[{position}]"
+        name = f"p{position}"
+        self.names[name] = np.int32(position)
+        return name
 
     def _name(self, value: Any, prefix: str) -> str:
         """The name of something that many nodes use."""

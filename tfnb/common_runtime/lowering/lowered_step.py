@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import logging
 from contextlib import contextmanager
-from threading import get_ident
+from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,7 +94,11 @@ class LoweredStep:
         self._arguments = _scalar_candidates(program)
         self._variants: dict[tuple[int, ...], EmittedFunction] = {}
         self._only: EmittedFunction | None = None
-        if not self._arguments:
+        self._program: Program | None = None  # until a function is made of it
+        self._lock = Lock()
+        if self._arguments:
+            self._program = program
+        else:
             self._only = EmittedFunction(immutable, program, ())
 
     @property
@@ -114,13 +118,17 @@ class LoweredStep:
 
     def _variant(self, scalar_args: tuple[int, ...]) -> EmittedFunction:
         found = self._variants.get(scalar_args)
-        if found is None:
-            if len(self._variants) >= _MOST_VARIANTS and scalar_args:
-                return self._variant(())
-            program = recognise(self._immutable)
+        if found is not None:
+            return found
+        if len(self._variants) >= _MOST_VARIANTS and scalar_args:
+            return self._variant(())
+        with self._lock:
+            # Writing a program changes it, so that each function has one of its own.
+            program, self._program = self._program, None
+            if program is None:
+                program = recognise(self._immutable)
             found = EmittedFunction(self._immutable, program, scalar_args)
-            self._variants[scalar_args] = found
-        return found
+            return self._variants.setdefault(scalar_args, found)
 
     def run(self, run_state: RunState, step: StepContext) -> Sequence[Any]:
         """Runs one step; gives the predicates that decided which fetches are dead.

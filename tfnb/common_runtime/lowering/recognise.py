@@ -47,6 +47,7 @@ from tfnb.common_runtime.lowering.program import (
     Loop,
     Program,
     Read,
+    insides_of,
     type_of_instruction,
 )
 
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
 
 _SWITCHES = ("Switch", "RefSwitch")
+# Python's own limits are 20 loops and 100 levels.
+_MOST_LOOPS, _MOST_LEVELS = 18, 80
 # Kernels that ask which frame they are in to name something; the reference numbers frames.
 _NEEDS_FRAME = ("TemporaryVariable", "DestroyTemporaryVariable")
 
@@ -66,7 +69,9 @@ def recognise(immutable: ImmutableExecutorState) -> Program:
     Raises:
       Unrecognised: it is none.
     """
-    return _Recogniser(immutable).program()
+    program = _Recogniser(immutable).program()
+    _check_depth(program.root, 0, 0)
+    return program
 
 
 class _Recogniser:
@@ -529,3 +534,11 @@ def _strongest(
     if any(one is not None and not one <= found for one in conditions):
         raise Unrecognised(f"frame '{frame_name}' is entered in parts")
     return found
+
+
+def _check_depth(block: Block, levels: int, loops: int) -> None:
+    if levels > _MOST_LEVELS or loops > _MOST_LOOPS:
+        raise Unrecognised("too many loops and conds in each other")
+    for instruction in block:
+        for inside in insides_of(instruction):
+            _check_depth(inside, levels + 1, loops + isinstance(instruction, Loop))
