@@ -120,3 +120,21 @@ def test_a_partial_run_reads_late_too():
         handle = session.partial_run_setup([step, z], [x, y])
         assert session.partial_run(handle, step, {x: 2.0}) == 3.0
         assert session.partial_run(handle, z, {y: 10.0}) == 30.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_a_loop_that_waits_for_an_assignment_beside_it_ends(use_resource):
+    """Reading comes first where the order is open, but not for ever; node by node, as traced."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(0.0, use_resource=use_resource)
+        step = tf.assign(v, 1.0).op
+
+        def is_waiting(i: Any) -> Any:
+            with tf.control_dependencies([i]):
+                return v.read_value() < 1.0
+
+        rounds = tf.while_loop(is_waiting, lambda i: i + 1, [0])
+        session.run(v.initializer)
+        traced = tf.RunOptions(trace_level=tf.RunOptions.SOFTWARE_TRACE, timeout_in_ms=60_000)
+        assert session.run([rounds, step], options=traced, run_metadata=tf.RunMetadata())[0] > 0

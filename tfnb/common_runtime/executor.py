@@ -62,6 +62,8 @@ _POSITIONS = [np.int32(position) for position in range(64)]
 _NAP_S = 0.05
 # After so many of them a step that nobody can make go on is worth a line in the log.
 NAPS_UNTIL_WARNING = 200
+# So often does a loop go on, in nodes between iterations, before writers no longer wait for it.
+_MOST_ROUNDS = 10_000
 # How long an interrupted step waits for the answers of its kernels, in seconds.
 _GRACE_S = 0.1
 
@@ -76,10 +78,13 @@ class ExecutorState:
       partition: its number among the partitions of the signature.
       ready: nodes all of whose inputs are in, first come, first served.
       put_off: those of them that write to a variable which others read, while others are ready.
+      rounds: how often a loop went on meanwhile.
       propagator: frames and iterations; puts nodes into ``ready``.
     """
 
-    __slots__ = ("immutable", "partition", "propagator", "put_off", "ready", "run_state", "step")
+    __slots__ = (
+        "immutable", "partition", "propagator", "put_off", "ready", "rounds", "run_state", "step",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -94,6 +99,7 @@ class ExecutorState:
         self.partition = partition
         self.ready: deque[type_of_tagged_node] = deque()
         self.put_off: deque[type_of_tagged_node] = deque()
+        self.rounds = 0
         self.propagator = PropagatorState(
             immutable.frames, self.ready, run_state.hooks, run_state.step_id, partition
         )
@@ -124,7 +130,7 @@ class ExecutorState:
                 raise run_state.stop
             tagged = ready.popleft()
             item, iteration, is_dead = tagged
-            if item.waits_for_others and ready:
+            if item.waits_for_others and ready and self.rounds < _MOST_ROUNDS:
                 self.put_off.append(tagged)
                 continue
             if node_started is not None:
@@ -275,6 +281,12 @@ class ExecutorState:
         else:
             propagator.next_iteration(item, is_dead, iteration, outputs)
         propagator.node_done(iteration)
+        if self.put_off:
+            self.rounds += 1
+            if self.rounds >= _MOST_ROUNDS:
+                # The loop may be waiting for what one of them writes.
+                self.ready.extend(self.put_off)
+                self.put_off.clear()
         # A loop of cheap nodes never comes to an end of what is ready; what the pool computed
         # meanwhile may give it new work.
         if self.run_state.pool is not None:
