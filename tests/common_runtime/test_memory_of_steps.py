@@ -13,6 +13,7 @@ import pytest
 import tfnb as tf
 from tfnb.common_runtime.lowering import lowered_step
 from tfnb.common_runtime.lowering.lowered_step import Lowering
+from tfnb.framework.function import Defun
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,3 +161,28 @@ def chain_of(x: Any, num_ops: int) -> Any:
     for i in range(num_ops):
         x = tf.reverse(x, [0]) if i % 2 else tf.negative(tf.negative(tf.exp(tf.log(x))))
     return x
+
+
+def test_a_closed_session_is_gone_at_once() -> None:
+    """Without waiting for the collector of cycles, also where functions and loops ran in it."""
+
+    @Defun(tf.float32)
+    def twice(x: Any) -> Any:
+        return x * 2.0
+
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [])
+        plain, called = tf.exp(x), twice(x)
+        looped = tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
+    gc.collect()
+    gc.disable()
+    try:
+        for fetch in (plain, [plain, looped], called):
+            with tf.Session(graph=graph) as sess:
+                for _ in range(3):
+                    sess.run(fetch, {x: 1.0})
+                runtime = weakref.ref(sess._session)
+            del sess
+            assert runtime() is None
+    finally:
+        gc.enable()

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import weakref
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -114,8 +115,7 @@ class DirectSession(Session):
         )
         self._edge_names = itertools.count(0)
         self._timeout_ms = options.config.operation_timeout_in_ms
-        can_sync = any(device.is_asynchronous for device in device_mgr.devices)
-        self._sync_on_finish = can_sync and session_settings.sync_on_finish()
+        self._sync_on_finish = session_settings.sync_on_finish()
         self._cost_model_every = options.config.graph_options.build_cost_model
         self._cost_model_after = options.config.graph_options.build_cost_model_after
         self.cost_model_manager = CostModelManager()
@@ -124,9 +124,10 @@ class DirectSession(Session):
         self.session_state = SessionState()
         self.fed_texts = FedTexts()
         self._limit_observer: LimitObserver | None = None
-        self._functions = FunctionLibraryRuntime(self)
-        self._callables = Callables(self)
-        self._partial_runs = PartialRuns(self)
+        # They do not hold on to the session: one that is closed and forgotten is gone at once.
+        self._functions = FunctionLibraryRuntime(weakref.proxy(self))
+        self._callables = Callables(weakref.proxy(self))
+        self._partial_runs = PartialRuns(weakref.proxy(self))
 
     # -- the graph
     # -----------------------------------------------------------------------------------
