@@ -60,7 +60,8 @@ def second_gradients(op: Any, grads: Any) -> list[Any]:
     attrs = {name: op.get_attr(name) for name in ("epsilon", "data_format", "is_training")}
     attrs["data_format"] = attrs["data_format"].decode()
     inputs = list(op.inputs)
-    results = _written_out(*inputs[:5], attrs)
+    grad_y, x, scale, mean, variance = inputs[:5]
+    results = _written_out(grad_y, x, scale, mean, variance, attrs)
     wanted = inputs[:3]
     found = gradients(list(results), wanted, grad_ys=list(grads[:3]), stop_gradients=wanted)
     return [*found, *[None] * (len(inputs) - 3)]
