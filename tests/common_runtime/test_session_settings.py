@@ -8,6 +8,7 @@ import pytest
 from tests.common_runtime.graph_defs import binary, const, node, placeholder, session
 from tests.common_runtime.native_ops import registered
 from tfnb.common_runtime import session_factory
+from tfnb.common_runtime.cpu_device import CpuDevice
 from tfnb.common_runtime.session_factory import SessionOptions
 from tfnb.core import dtypes, errors
 from tfnb.core.tensor_shape import TensorShape
@@ -220,9 +221,10 @@ def test_a_step_waits_for_devices_that_compute_on_their_own(monkeypatch, said, w
         monkeypatch.delenv("TF_SYNC_ON_FINISH", raising=False)
     else:
         monkeypatch.setenv("TF_SYNC_ON_FINISH", said)
+    # A session asks its devices once, when it opens.
+    monkeypatch.setattr(CpuDevice, "is_asynchronous", True)
     native, synchronized = session(const("c", 1.0)), []
     device = native.device_mgr.host
-    device.is_asynchronous = True
     device.synchronize = lambda: synchronized.append(1)
     native.run({}, [], ["c"])
     assert bool(synchronized) == waits
