@@ -111,6 +111,7 @@ from tfnb.ops.segment_ops import unsorted_segment_sum as unsorted_segment_sum
 from tfnb.ops.sequence_ops import cumprod as cumprod
 from tfnb.ops.sequence_ops import cumsum as cumsum
 from tfnb.ops.sequence_ops import cumulative_logsumexp as cumulative_logsumexp
+from tfnb.ops.sobol_ops import sobol_sample as sobol_sample
 from tfnb.ops.softmax_ops import log_softmax as log_softmax
 from tfnb.ops.softmax_ops import softmax as softmax
 from tfnb.ops.special_math_ops import betainc as betainc
@@ -239,6 +240,7 @@ __all__ = [
     "sign",
     "sin",
     "sinh",
+    "sobol_sample",
     "softmax",
     "softplus",
     "softsign",

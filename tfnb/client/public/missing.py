@@ -141,7 +141,6 @@ _GROUPS = {
     "use tf.nn.ctc_loss with sparse labels": (
         "nn.ctc_loss_v2 nn.ctc_unique_labels nn.collapse_repeated"
     ),
-    "make the numbers with SciPy, and feed them": "math.sobol_sample",
     "use tf.random_shuffle": "random_index_shuffle random.experimental.index_shuffle",
     "use tf.py_func, whose function gets NumPy arrays": "py_function",
     "use tf.map_fn": "vectorized_map",

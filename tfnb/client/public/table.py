@@ -949,6 +949,9 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.slice_ops": {
         "tf": "slice strided_slice",
     },
+    "tfnb.ops.sobol_ops": {
+        "math": "sobol_sample",
+    },
     "tfnb.ops.softmax_ops": {
         "math": "log_softmax softmax",
         "nn": "log_softmax softmax",
@@ -1556,6 +1559,7 @@ OPS: dict[str, str] = {
         "ResourceStridedSliceAssign Slice StridedSlice StridedSliceAssign StridedSliceGrad "
         "TensorStridedSliceUpdate"
     ),
+    "tfnb.ops.sobol_ops": "SobolSample",
     "tfnb.ops.softmax_ops": "LogSoftmax Softmax",
     "tfnb.ops.space_ops": (
         "BatchToSpace BatchToSpaceND DepthToSpace SpaceToBatch SpaceToBatchND SpaceToDepth"
