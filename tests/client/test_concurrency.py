@@ -166,15 +166,18 @@ def run_all(
 
     def stay(worker: Worker) -> None:
         left = list(range(num_runs))
-        # An interrupt may also come while another one is being caught.
-        for _ in range(1000):
-            with contextlib.suppress(KeyboardInterrupt):
-                with contextlib.suppress(KeyboardInterrupt):
-                    try:
-                        work(worker, left)
-                        return
-                    except KeyboardInterrupt:
-                        pass
+
+        def shielded(depth: int) -> None:
+            """Works on after an interrupt, also one that comes while another is being caught."""
+            try:
+                if depth == 0:
+                    work(worker, left)
+                while depth and worker not in done:
+                    shielded(depth - 1)
+            except KeyboardInterrupt:
+                pass
+
+        shielded(20)
 
     threads = [threading.Thread(target=stay, args=(worker,), daemon=True) for worker in workers]
     for thread in threads:

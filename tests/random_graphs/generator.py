@@ -238,13 +238,10 @@ class Generator:
             return
         pred = rng.choice(preds) if preds and rng.random() < 0.6 else self._pred(scope)
         branch = Branch(scope, pred, False, {})
-        branch.capture(rng.choice(pool))
-        found = branch.tensors[-1]
-        switch = found.node
-        scope.tensors.append(found)
+        chosen = rng.choice(pool)
+        scope.tensors.append(branch.capture(chosen))
         other = Branch(scope, pred, True, branch.shared)
-        made = other.capture(next(t for t in pool if branch.shared.get(t.name) == switch))
-        scope.tensors.append(made)
+        scope.tensors.append(other.capture(chosen))
 
     def _merge(self, scope: Scope) -> None:
         rng = self.rng

@@ -44,10 +44,10 @@ from tfnb.ops.large_arrays import is_large
 if TYPE_CHECKING:
     from tfnb.core.op_kernel import OpKernelContext
 
-# Elements worked on at once: a few arrays of this size fit into the last cache.
-_TILE = 1 << 17
+# Elements worked on at once: a few arrays of this size fit into a core's second cache.
+_TILE = 1 << 15
 # So many tiles are worth a thread.
-_LEAST_TILES = 1
+_LEAST_TILES = 4
 
 type_of_rule = Callable[..., tuple[Any, ...]]
 
