@@ -2,14 +2,15 @@
 
 A coordinate of a point is the exclusive or of the direction numbers that the Gray code of the
 point's number picks. A dimension's direction numbers follow from a primitive polynomial over two
-elements and as many first ones as its degree (Joe and Kuo, 2008); ``sobol_directions.bin`` holds
-both, by degree: the polynomials' inner coefficients, then each first number's upper bits, bit by
-bit for all polynomials.
+elements and as many first ones as its degree (Joe and Kuo, 2008). ``sobol_directions.bin`` holds
+both for the first dimensions, by degree: the polynomials' inner coefficients, then each first
+number's upper bits, bit by bit for all polynomials. For more dimensions SciPy's table is read.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +31,9 @@ if TYPE_CHECKING:
 EXPORTS = {"math": ["sobol_sample"]}
 
 # How many polynomials of degree 1, 2, ... the file has; the first dimension needs none.
-_COUNTS = (
-    1, 1, 2, 2, 6, 6, 18, 16, 48, 60, 176, 144, 630, 756, 1800, 2048, 7710, 7775,
-)  # fmt: skip
-_MAX_DIM = 1 + sum(_COUNTS)
+_COUNTS = (1, 1, 2, 2, 6, 6, 18, 16, 48, 60, 176, 144, 630)
+_OWN_DIMS = 1 + sum(_COUNTS)
+_MAX_DIM = 21200
 # Bits of a direction number; the first one is the highest bit.
 _BITS = 31
 _MAX_INT = 2**31 - 1
@@ -74,6 +74,32 @@ def _directions() -> NDArray[np.uint32]:
     return np.concatenate(columns, axis=1)
 
 
+@cache
+def _all_directions() -> NDArray[np.uint32]:
+    """Those of every dimension, from the table that SciPy carries.
+
+    Raises:
+      UnimplementedError: SciPy is not installed.
+    """
+    try:
+        folder = resources.files("scipy.stats")
+    except ModuleNotFoundError:
+        raise errors.unimplemented(
+            f"Sobol's sequences of more than {_OWN_DIMS} dimensions need SciPy's table: "
+            "pip install scipy"
+        ) from None
+    with resources.as_file(folder / "_sobol_direction_numbers.npz") as path, np.load(path) as table:
+        polynomials, first = table["poly"], table["vinit"]
+    columns = [_directions()]
+    degrees = np.array([int(one).bit_length() - 1 for one in polynomials])
+    for degree in range(len(_COUNTS) + 1, int(degrees.max()) + 1):
+        mine = np.flatnonzero(degrees == degree)
+        rows = [polynomials[mine] >> place & 1 for place in range(1, degree)]
+        rows += [first[mine, k] >> place & 1 for k in range(degree) for place in range(1, k + 1)]
+        columns.append(_of_degree(degree, np.array(rows).astype(np.uint32)))
+    return np.concatenate(columns, axis=1)
+
+
 def _sample_shape(c: InferenceContext) -> TensorShape:
     for index in range(3):
         c.with_rank(index, 0)
@@ -107,7 +133,8 @@ def sobol_sample_op(xp: Any, dim: Any, num_results: Any, skip: Any, *, dtype: DT
     numbers = np.arange(skipped + 1, skipped + count + 1, dtype=np.uint32)
     picked = (numbers ^ (numbers >> np.uint32(1)))[:, None]
     points = np.zeros((count, dim), np.uint32)
-    for k, directions in enumerate(_directions()[:, :dim]):
+    table = _directions() if dim <= _OWN_DIMS else _all_directions()
+    for k, directions in enumerate(table[:, :dim]):
         if not int(numbers[-1]) >> k:
             break
         points ^= (picked >> np.uint32(k) & np.uint32(1)) * directions
