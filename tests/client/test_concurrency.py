@@ -149,11 +149,16 @@ def run_all(
     """
     # Locks of Python code could be left held by whoever is interrupted; these queues cannot.
     begun: SimpleQueue[None] = SimpleQueue()
+    ready: set[Worker] = set()  # those that catch interrupts by now
     over: SimpleQueue[None] = SimpleQueue()
     failures: list[BaseException] = []
     done: set[Worker] = set()
+    go: SimpleQueue[None] = SimpleQueue()
 
     def work(worker: Worker, left: list[int]) -> None:
+        if worker not in ready:
+            ready.add(worker)
+            go.get()
         while left:
             try:
                 left.pop()
@@ -182,6 +187,13 @@ def run_all(
     threads = [threading.Thread(target=stay, args=(worker,), daemon=True) for worker in workers]
     for thread in threads:
         thread.start()
+    for _ in range(LIMIT_S * 100):
+        if len(ready) == len(workers):
+            break
+        with contextlib.suppress(Empty):
+            begun.get(timeout=0.01)
+    for _ in workers:
+        go.put(None)
     for _ in range(num_runs * len(workers)):
         # An interrupt may have swallowed the news.
         with contextlib.suppress(Empty):
