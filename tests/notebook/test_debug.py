@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -146,3 +147,26 @@ def test_a_wrong_condition_is_refused_before_anything_runs() -> None:
     """When the block is made."""
     with pytest.raises(ValueError, match="is no condition"):
         Debug(breakpoints=({"condition": "often"},))
+
+
+def test_what_two_threads_show_is_all_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stop that is shown while the publisher sends a picture reaches the front end."""
+    sent: list[dict[str, Any]] = []
+    widget = DebugWidget(None, view="debug")
+    monkeypatch.setattr(widget, "_send", lambda message, buffers=None: sent.append(message))
+    ends = threading.Event()
+
+    def publish() -> None:
+        while not ends.is_set():
+            widget.show(None, bytes([len(sent) % 251]), {"phase": "running"})
+
+    publisher = threading.Thread(target=publish)
+    publisher.start()
+    try:
+        for number in range(300):
+            widget.show_debugger({"node": f"n{number}"}, [])
+    finally:
+        ends.set()
+        publisher.join()
+    shown = [m["state"]["_debug"]["stop"]["node"] for m in sent if "_debug" in m.get("state", {})]
+    assert shown == [f"n{number}" for number in range(300)]

@@ -23,22 +23,26 @@ class DebugWidget(SceneWidget):
         has_buttons: bool | None = None,
     ) -> None:
         """Shows where a step stands; an empty ``stop`` means that none does."""
-        before = self._debug
-        self._debug = {
-            "stop": stop,
-            "breakpoints": breakpoints,
-            "isOver": is_over,
-            "hasButtons": before.get("hasButtons", True) if has_buttons is None else has_buttons,
-            "answer": "",
-            "isError": False,
-        }
-        if stop:
-            self.selected = stop["node"]
+        with self._changing:
+            if has_buttons is None:
+                has_buttons = self._debug.get("hasButtons", True)
+            self._debug = {
+                "stop": stop,
+                "breakpoints": breakpoints,
+                "isOver": is_over,
+                "hasButtons": has_buttons,
+                "answer": "",
+                "isError": False,
+            }
+            if stop:
+                self.selected = stop["node"]
 
     def show_breakpoints(self, breakpoints: list[dict[str, Any]]) -> None:
         """Shows the breakpoints as they are now."""
-        self._debug = {**self._debug, "breakpoints": breakpoints, "answer": ""}
+        with self._changing:
+            self._debug = {**self._debug, "breakpoints": breakpoints, "answer": ""}
 
     def show_answer(self, text: str, *, is_error: bool = False) -> None:
         """Shows a text below the buttons."""
-        self._debug = {**self._debug, "answer": text, "isError": is_error}
+        with self._changing:
+            self._debug = {**self._debug, "answer": text, "isError": is_error}

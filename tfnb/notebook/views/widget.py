@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,9 @@ class SceneWidget(anywidget.AnyWidget):
         record: RunRecord | None = None,
     ) -> None:
         self.scene = scene
+        # Publisher, the thread that runs steps and the front end's messages change traits at any
+        # time; what is changed while another thread ends its `hold_sync` would never be sent.
+        self._changing = threading.RLock()
         super().__init__(
             _scene=b"" if scene is None else scene.encode(),
             _record=b"" if record is None else record.encode(),
@@ -61,13 +65,18 @@ class SceneWidget(anywidget.AnyWidget):
         self, scene: Scene | None, states: bytes, counters: dict[str, Any] | None = None
     ) -> None:
         """Sends a new scene (if any), the states of its nodes and the counters as one message."""
-        with self.hold_sync():
+        with self._changing, self.hold_sync():
             if scene is not None:
                 self.scene = scene
                 self._scene = scene.encode()
             self._states = states
             if counters is not None:
                 self._counters = counters
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Takes what the front end changed."""
+        with self._changing:
+            super().set_state(sync_data)
 
     def __repr__(self) -> str:
         return "" if self.scene is None else scene_text(self.scene)
