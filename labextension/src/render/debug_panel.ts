@@ -91,6 +91,7 @@ export class DebugPanel {
   private readonly list = html("ul", "tfnb-debug-breaks");
   private readonly form = html("form", "tfnb-debug-form");
   private readonly nodeInput = textInput("Node or pattern", "node, or a pattern with *");
+  private offered = "";
   private shown = "";
 
   constructor(
@@ -121,9 +122,12 @@ export class DebugPanel {
     this.element.addEventListener("keydown", (event) => event.stopPropagation());
   }
 
-  /** A node was selected in the graph: the form offers it. */
-  selected(name: string): void {
-    if (name && document.activeElement !== this.nodeInput) this.nodeInput.value = name;
+  /** A node was selected in the graph: the form offers it, over what was typed only if the user picked it. */
+  selected(name: string, isPicked: boolean): void {
+    const { nodeInput } = this;
+    if (!name || document.activeElement === nodeInput) return;
+    if (!isPicked && nodeInput.value !== this.offered) return;
+    nodeInput.value = this.offered = name;
   }
 
   show(state: DebugState): void {

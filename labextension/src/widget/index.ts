@@ -52,9 +52,10 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     colourBy: options.colourBy,
     height: options.height,
     onSelect: (name) => {
+      const isPicked = name !== model.get("selected");
       run?.selected(name);
-      debug?.selected(name);
-      if (name === model.get("selected")) return;
+      debug?.selected(name, isPicked);
+      if (!isPicked) return;
       model.set("selected", name);
       model.save_changes();
     },

@@ -118,7 +118,7 @@ def test_an_endless_loop_is_paused_looked_into_and_cancelled(
 def test_a_breakpoint_is_set_and_removed_by_the_form(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
-    """A wrong condition is an answer, not an end."""
+    """A wrong condition is an answer, not an end; the graph, drawn late, leaves what was typed."""
     page = lab.page
     cell = "%%tfnb debug --start\nloop[1].eval()"
     lab.open(notebook_of("breaks.ipynb", SETUP.replace("limit_", "6"), cell))
@@ -128,6 +128,8 @@ def test_a_breakpoint_is_set_and_removed_by_the_form(
     form = page.locator(".tfnb-debug-form")
     form.get_by_label("Node or pattern").fill("loop/twice")
     form.get_by_label("Condition").fill("often")
+    page.wait_for_selector(".tfnb-selected")
+    assert form.get_by_label("Node or pattern").input_value() == "loop/twice"
     form.get_by_role("button", name="Break").click()
     page.wait_for_selector(".tfnb-debug-answer.tfnb-is-error")
     form.get_by_label("Condition").fill("max > 10")
