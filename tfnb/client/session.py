@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
+    from tfnb.common_runtime.running_nodes import RunningNode
     from tfnb.framework.default_session import SessionLike
     from tfnb.framework.default_stack import StackController
     from tfnb.proto.graph_pb2 import GraphDef
@@ -362,6 +363,16 @@ class BaseSession:
         """
         found = self._session.waiting()
         return "No step is in flight." if found is None else describe(found, self._graph)
+
+    def running_nodes(self) -> list[RunningNode]:
+        """The nodes that run now, one for each step in flight and thread that works for it.
+
+        For another thread to ask while they run, or for a Python function inside a graph.  It only
+        looks: a step pays nothing for that it can be asked about.  Steps that wait, or are between
+        two nodes, are left out; :meth:`waiting` tells about those too.
+        """
+        nodes: list[RunningNode] = self._session.running_nodes()
+        return nodes
 
     # -- default session, end ----------------------------------------------------------------------
 

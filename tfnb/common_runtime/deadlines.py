@@ -16,6 +16,7 @@ from _thread import start_new_thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from tfnb.common_runtime.waiting import say_what_runs
 from tfnb.core import errors
 from tfnb.core.wake_up import WakeUp
 
@@ -116,7 +117,9 @@ class Deadlines:
                     self._num_empty = max(0, self._num_empty - 1)
                 heapq.heappop(self._entries)
         for run_state in late:
-            run_state.end(errors.deadline_exceeded("Timed out waiting for notification"))
+            error = errors.deadline_exceeded("Timed out waiting for notification")
+            say_what_runs(run_state, error)
+            run_state.end(error)
         return left
 
 

@@ -51,13 +51,14 @@ from tfnb.common_runtime.optimization_registry import (
 )
 from tfnb.common_runtime.partial_run import PartialRuns
 from tfnb.common_runtime.run_state import CallFrame, RunState
+from tfnb.common_runtime.running_nodes import running_nodes, runs_signature
 from tfnb.common_runtime.session import Session
 from tfnb.common_runtime.session_state import SessionState
 from tfnb.common_runtime.session_views import partitioned_view, placed_view
 from tfnb.common_runtime.step_limits import LimitObserver
 from tfnb.common_runtime.step_stats_collector import RunRecorder, add_allocations
 from tfnb.common_runtime.thread_pool import InterOpThreadPools
-from tfnb.common_runtime.waiting import explain_steps
+from tfnb.common_runtime.waiting import explain_steps, explained
 from tfnb.core import errors
 from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device_mgr import DeviceMgr
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
     from tfnb.common_runtime.lowering.lowered_step import LoweredStep
+    from tfnb.common_runtime.running_nodes import RunningNode
     from tfnb.common_runtime.session_factory import SessionOptions
     from tfnb.common_runtime.thread_pool import ThreadPool
     from tfnb.core.effects import StepLimits
@@ -369,6 +371,7 @@ class DirectSession(Session):
         del call_frame.retvals
         return own_all(results)
 
+    @runs_signature(executors="executors", run_state="run_state")
     def _run_lowered(
         self, lowered: LoweredStep, prepared: ExecutorsAndKeys, feed_values: Sequence[Any]
     ) -> list[Any]:
@@ -423,6 +426,7 @@ class DirectSession(Session):
         if self._closed and not self._active:
             self._drop()
 
+    @runs_signature(executors="executors", run_state="run_state")
     def run_step(
         self,
         executors: Executors,
@@ -458,7 +462,10 @@ class DirectSession(Session):
                 try:
                     run_schedule(states[0], run_state, step, 0)
                 except BaseException as failure:
-                    run_state.abort(failure)
+                    found = explained(run_state, failure)
+                    run_state.abort(found)
+                    if found is not failure:
+                        raise found from failure.__cause__
                     raise
             else:
                 running = make_executors(states, run_state, step)
@@ -624,6 +631,10 @@ class DirectSession(Session):
     def active_steps(self) -> list[RunState]:
         """The steps in flight."""
         return list(self._active)
+
+    def running_nodes(self) -> list[RunningNode]:
+        """The node that runs now, of each step in flight; without those that wait."""
+        return running_nodes([*self._active, *self._partial_runs.run_states()])
 
     def waiting(self) -> Standstill | None:
         """What every step in flight waits for or does; None where there is none."""

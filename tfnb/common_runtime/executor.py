@@ -45,6 +45,7 @@ from tfnb.common_runtime.kernel_errors import annotate, check_outputs, missing_o
 from tfnb.common_runtime.kernel_stats import PooledKernel, measured_call
 from tfnb.common_runtime.lowering.clusters import LARGE_BYTES, compute_over_input
 from tfnb.common_runtime.propagator_state import PropagatorState
+from tfnb.common_runtime.running_nodes import runs_nodes
 from tfnb.common_runtime.waiting import explained, warn_if_final
 from tfnb.core import errors
 from tfnb.core.op_kernel import OpKernelContext, StepContext
@@ -108,6 +109,7 @@ class ExecutorState:
             self.ready.append((item, root, False))
         root.outstanding_ops = len(immutable.roots)
 
+    @runs_nodes(executor="self", item="item", iteration="iteration")
     def process(self) -> None:
         """Runs ready nodes until there is none.
 
@@ -344,6 +346,7 @@ class ExecutorState:
             raise
         return None
 
+    @runs_nodes(executor="self", tagged="tagged")
     def measured(self, tagged: type_of_tagged_node, args: Sequence[Any]) -> Sequence[Any]:
         """Runs a kernel and takes its time; any thread may call this, it touches no frame."""
         item, iteration, is_dead = tagged
@@ -504,6 +507,7 @@ def end_step(run_state: RunState, error: BaseException) -> None:
                 state.waiting.clear()
 
 
+@runs_nodes(run_state="run_state", item="item")
 def run_schedule(
     immutable: ImmutableExecutorState, run_state: RunState, step: StepContext, partition: int
 ) -> None:

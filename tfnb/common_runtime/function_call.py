@@ -17,6 +17,7 @@ from tfnb.common_runtime.debugged_executor import make_executors
 from tfnb.common_runtime.executor import drive, run_schedule
 from tfnb.common_runtime.lowering.lowered_step import lowered_for
 from tfnb.common_runtime.run_state import CallFrame, RunState, new_step_id
+from tfnb.common_runtime.running_nodes import calls_function
 from tfnb.common_runtime.step_stats_collector import OutputRecorder
 from tfnb.common_runtime.waiting import absent_value
 from tfnb.core import errors
@@ -120,6 +121,7 @@ def add_call_note(
     error.add_note(f"in function '{function.name}', called by node '{ctx.node_name}'")
 
 
+@calls_function(run_state="run_state", function="function")
 def call_now(
     function: InstantiatedFunction, ctx: OpKernelContext, args: Sequence[Any]
 ) -> list[Any]:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executors_and_keys import ExecutorItem
     from tfnb.common_runtime.function_call import PendingCall
     from tfnb.common_runtime.kernel_stats import PooledKernel
-    from tfnb.common_runtime.lowering.emit import EmittedFunction
     from tfnb.common_runtime.thread_pool import ThreadPool
     from tfnb.core.step_events import StepHooks
 
@@ -69,7 +68,6 @@ class RunState:
       waiting: who has not answered, by id: (executor, tagged node, inputs, the work of a pool's
         thread or None); likewise.
       executors: the partitions while the step runs; for whoever asks how far it is.
-      emitted: the function with loops that the step runs as, and the thread that runs it; likewise.
       pool: the threads that expensive kernels of this step run on; None: the driving thread.
       items: the partitions that run, for those who watch calls; empty where nobody does.
       call: the function call that this is, if the caller's thread drives it along with the caller.
@@ -91,7 +89,6 @@ class RunState:
     record_outputs: Callable[[int, Any, Any], None] | None = None
     depth = 0
     executors: Sequence[Any] = ()
-    emitted: tuple[EmittedFunction, int] | None = None
 
     def __init__(
         self,
@@ -228,6 +225,5 @@ class RunState:
     def close(self) -> None:
         """Frees what the step owned."""
         self.executors = ()
-        self.emitted = None
         if self._step_container is not None:
             self._step_container.clear()

@@ -12,6 +12,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tfnb.common_runtime.running_nodes import interrupted_node, running_nodes
 from tfnb.common_runtime.step_progress import NodeStatus, StepProgress, frames_below
 from tfnb.core import errors
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.kernel_stats import PooledKernel
     from tfnb.common_runtime.propagator_state import FrameState, IterationState
     from tfnb.common_runtime.run_state import RunState
+    from tfnb.common_runtime.running_nodes import RunningNode
     from tfnb.graph.graph import Graph
     from tfnb.graph.node import Node
 
@@ -85,8 +87,18 @@ def explain_standstill(run_state: RunState) -> Standstill | None:
     return Standstill(heading, tuple(findings), is_final=not can_be_helped)
 
 
-def explain_progress(run_state: RunState) -> Standstill | None:
-    """Where a step is that goes on and on; None where there is no loop to tell about."""
+def explain_progress(
+    run_state: RunState, nodes: Sequence[RunningNode] | None = None
+) -> Standstill | None:
+    """Where a step is that goes on: its loops, and the nodes that run.
+
+    Args:
+      run_state: the step.
+      nodes: what runs; None to look at the threads.
+
+    Returns:
+      None where no node runs and there is no loop to tell about.
+    """
     findings = [
         Finding(
             f"frame '{frame.info.name}' is in iteration {frame.iteration_count}",
@@ -96,9 +108,9 @@ def explain_progress(run_state: RunState) -> Standstill | None:
         for frame in frames_below(executor.propagator.root)
         if frame.parent is not None
     ]
-    if run_state.emitted is not None:
-        emitted, thread = run_state.emitted
-        return emitted.loops_in(thread)
+    with_loops = not findings
+    for node in running_nodes([run_state]) if nodes is None else nodes:
+        findings += node.findings(with_loops=with_loops or bool(node.function))
     return Standstill("Still running:", tuple(findings)) if findings else None
 
 
@@ -119,7 +131,15 @@ def explained(run_state: RunState, error: BaseException) -> BaseException:
     """The error that a step ends with, saying where the step was when it was ended from outside."""
     is_end = isinstance(error, KeyboardInterrupt) and not hasattr(error, "standstill")
     is_late = isinstance(error, errors.DeadlineExceededError) and error is run_state.stop
-    return with_account(error, _explain_end(run_state)) if is_end or is_late else error
+    return with_account(error, _explain_end(run_state, error)) if is_end or is_late else error
+
+
+def say_what_runs(run_state: RunState, error: errors.OpError) -> None:
+    """Notes in the error that a step is about to be ended with what runs at that moment."""
+    try:
+        error.standstill = explain_progress(run_state)
+    except Exception:
+        _log.debug("No account of a step that is to end.", exc_info=True)
 
 
 def with_account(error: BaseException, found: Standstill | None) -> BaseException:
@@ -139,9 +159,13 @@ def with_account(error: BaseException, found: Standstill | None) -> BaseExceptio
     return error
 
 
-def _explain_end(run_state: RunState) -> Standstill | None:
+def _explain_end(run_state: RunState, error: BaseException) -> Standstill | None:
     try:
-        return explain_standstill(run_state) or explain_progress(run_state)
+        found = explain_standstill(run_state) or getattr(error, "standstill", None)
+        if found is None and not run_state.depth:  # else who called knows more
+            node = interrupted_node(run_state, error)
+            found = explain_progress(run_state, () if node is None else (node,))
+        return found
     except Exception:
         # What happened to the step matters more than the words about it.
         _log.debug("No account of a step that was ended.", exc_info=True)

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import itertools
 import linecache
-import sys
 import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -66,15 +65,15 @@ from tfnb.common_runtime.lowering.program import (
     insides_of,
 )
 from tfnb.common_runtime.lowering.ranks import instructions_in, scalar_registers
+from tfnb.common_runtime.running_nodes import register_emitted
 from tfnb.core import errors
 from tfnb.core.op_expression import Expression, expressions_of, tile_of
 from tfnb.core.op_kernel import OpKernelContext
 from tfnb.core.resource_mgr import RefCell
-from tfnb.core.standstill import Finding, Standstill
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from types import FrameType, TracebackType
+    from collections.abc import Callable, Collection, Iterator, Mapping
+    from types import TracebackType
 
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
     from tfnb.common_runtime.lowering.program import type_of_instruction
@@ -108,7 +107,6 @@ class EmittedFunction:
         self.items = writer.items
         self.args = writer.args
         self.loops = writer.loops
-        self._frames = immutable.frames
         self.expressions = writer.expressions
         self.filename = f"<tfnb step {next(_numbers)}>"
         self._names: dict[str, Any] = dict(writer.names)
@@ -119,6 +117,7 @@ class EmittedFunction:
         self.call: Callable[..., Any] = self._names["step"]
         lines = [f"{line}\n" for line in writer.lines]
         linecache.cache[self.filename] = (len(self.source), None, lines, self.filename)
+        register_emitted(self)
         weakref.finalize(self, linecache.cache.pop, self.filename, None)
 
     def check_first_outputs(self) -> None:
@@ -147,30 +146,27 @@ class EmittedFunction:
         values = {**self._names, **place.tb_frame.f_locals}
         return [values[name] for name in self.args.get(place.tb_lineno, ())]
 
-    def loops_at(self, place: TracebackType | None) -> Standstill | None:
-        """In which iteration each loop is that a traceback is in; None outside of loops."""
-        if place is None:
-            return None
-        return self._progress(place.tb_frame, place.tb_lineno)
+    def node_at(self, line: int) -> NodeItem | None:
+        """The node of a line; of a line between two nodes the one above."""
+        for number in range(min(line, len(self.items) - 1), 0, -1):
+            item = self.items[number]
+            if item is not None:
+                return item
+        return None
 
-    def loops_in(self, thread: int) -> Standstill | None:
-        """The same for a thread that runs the function."""
-        frame = sys._current_frames().get(thread)
-        while frame is not None and frame.f_code.co_filename != self.filename:
-            frame = frame.f_back
-        return None if frame is None else self._progress(frame, frame.f_lineno)
+    def has_loop_at(self, line: int) -> bool:
+        """Whether there is a loop around a line."""
+        return any(first <= line <= last for _, first, last in self.loops.values())
 
-    def _progress(self, frame: FrameType, line: int) -> Standstill | None:
-        values = frame.f_locals
-        findings = [
-            Finding(
-                f"frame '{name}' is in iteration {values[f'turn{number}']}",
-                self._frames[name].nodes[0].name,
+    def loops_around(self, line: int, values: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+        """The loops around a line and their iterations, the outermost first."""
+        return tuple(
+            (name, values[f"turn{number}"])
+            for number, (name, first, last) in sorted(
+                self.loops.items(), key=lambda entry: entry[1][1]
             )
-            for number, (name, first, last) in sorted(self.loops.items())
             if first <= line <= last and f"turn{number}" in values
-        ]
-        return Standstill("Still running:", tuple(findings)) if findings else None
+        )
 
 
 class _Writer:

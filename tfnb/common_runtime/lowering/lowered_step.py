@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import logging
 from contextlib import contextmanager
-from threading import Lock, get_ident
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,8 @@ from tfnb.common_runtime.lowering.order import Unrecognised
 from tfnb.common_runtime.lowering.program import Compute
 from tfnb.common_runtime.lowering.ranks import instructions_in
 from tfnb.common_runtime.lowering.recognise import recognise
-from tfnb.common_runtime.waiting import with_account
+from tfnb.common_runtime.running_nodes import runs_nodes
+from tfnb.common_runtime.waiting import explained
 from tfnb.core import dtypes
 from tfnb.core.step_events import IDLE_HOOKS
 
@@ -130,6 +131,7 @@ class LoweredStep:
             found = EmittedFunction(self._immutable, program, scalar_args)
             return self._variants.setdefault(scalar_args, found)
 
+    @runs_nodes(run_state="run_state")
     def run(self, run_state: RunState, step: StepContext) -> Sequence[Any]:
         """Runs one step; gives the predicates that decided which fetches are dead.
 
@@ -143,8 +145,6 @@ class LoweredStep:
             emitted = self._variant(
                 tuple([i for i in self._arguments if isinstance(args[i], np.generic)])
             )
-        if emitted.loops:
-            run_state.emitted = emitted, get_ident()
         immutable = self._immutable
         if not immutable.is_checked:
             emitted.check_first_outputs()
@@ -158,7 +158,7 @@ class LoweredStep:
                 raise
             raise found from found.__cause__
         except KeyboardInterrupt as error:
-            with_account(error, emitted.loops_at(emitted.place_of(error.__traceback__)))
+            explained(run_state, error)
             raise
 
     def check_retvals(
@@ -189,7 +189,7 @@ class LoweredStep:
     ) -> BaseException:
         place = emitted.place_of(error.__traceback__)
         if error is run_state.stop:
-            return with_account(error, emitted.loops_at(place))
+            return explained(run_state, error)
         item = None if place is None else emitted.items[place.tb_lineno]
         if place is None or item is None:
             return error

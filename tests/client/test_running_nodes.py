@@ -1,0 +1,350 @@
+"""Who asks a step from outside hears which node runs, whatever the step runs as."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
+from tfnb.framework import function
+
+_LIMIT_S = 30
+ALL_WAYS = pytest.mark.parametrize("when", [Lowering.NEVER, Lowering.ALWAYS])
+
+
+@pytest.fixture
+def graph():
+    """A graph of its own."""
+    with tf.Graph().as_default() as found:
+        yield found
+
+
+class Slow:
+    """A node that waits: until somebody has looked, in the turn that is asked for."""
+
+    def __init__(self, turn=0):
+        self.turn = turn
+        self.num_calls = 0
+        self.is_there = threading.Event()
+        self.may_go = threading.Event()
+
+    def wait(self, value):
+        """The Python function of the node."""
+        number, self.num_calls = self.num_calls, self.num_calls + 1
+        if number == self.turn:
+            self.is_there.set()
+            assert self.may_go.wait(_LIMIT_S)
+        return value
+
+    def node(self, x, name="slow"):
+        """The node, with the static shape of its input."""
+        found = tf.py_func(self.wait, [x], x.dtype, name=name)
+        found.set_shape(x.shape)
+        return found
+
+
+def look(slow, session, fetch, feeds=None, ask=None):
+    """What is running while the slow node waits, and the result of the step."""
+    results = []
+    thread = threading.Thread(target=lambda: results.append(session.run(fetch, feeds)))
+    thread.start()
+    try:
+        assert slow.is_there.wait(_LIMIT_S)
+        found = session.running_nodes() if ask is None else ask()
+    finally:
+        slow.may_go.set()
+        thread.join(_LIMIT_S)
+    assert not thread.is_alive()
+    return found, results[0]
+
+
+@ALL_WAYS
+def test_the_slow_one_of_many_nodes_is_named(graph, when):
+    """Straight code: nodes before and behind it are not."""
+    slow, other = Slow(), Slow(turn=-1)
+    x = tf.placeholder(tf.float32, [], name="x")
+    y = other.node(tf.negative(slow.node(other.node(x + 1.0, "before"))), "behind")
+    with lowering(when), tf.Session() as session:
+        (node,), result = look(slow, session, y, {x: 1.0})
+        assert (node.name, node.op, node.loops, node.caller) == ("slow", "PyFunc", (), None)
+        assert node.device.endswith("CPU:0")
+        assert result == -2.0
+        assert session.running_nodes() == []
+
+
+@ALL_WAYS
+def test_a_loop_says_its_iteration(graph, when):
+    """A node of the inner of two loops."""
+    slow = Slow(turn=5)
+
+    def inner(i):
+        return tf.while_loop(lambda j, _: j < 3, lambda j, t: (j + 1, slow.node(t)), [0, i])[1]
+
+    loop = tf.while_loop(lambda i: i < 3, lambda i: inner(i) + 1, [0], parallel_iterations=1)
+    with lowering(when), tf.Session() as session:
+        (node,), result = look(slow, session, loop)
+        frames = [("while/while_context", 1), ("while/while/while_context", 2)]
+        assert node.name == "while/while/slow"
+        assert [(name, iteration) for name, iteration in node.loops] == frames
+        assert result == 3
+
+
+@ALL_WAYS
+def test_a_function_names_its_caller(graph, when):
+    """A function that is called by a function, in a loop."""
+    slow = Slow(turn=1)
+
+    @function.Defun(tf.float32, func_name="inner", noinline=True)
+    def inner(x):
+        return slow.node(x * 2.0)
+
+    @function.Defun(tf.float32, func_name="outer", noinline=True)
+    def outer(x):
+        return inner(x + 0.0, name="call_inner") + 1.0
+
+    def body(i, t):
+        called = outer(t, name="call_outer")
+        called.set_shape([])
+        return i + 1, called
+
+    loop = tf.while_loop(lambda i, _: i < 3, body, [0, 1.0], parallel_iterations=1)
+    with lowering(when), tf.Session() as session:
+        (node,), result = look(slow, session, loop)
+        assert (node.op, node.function, node.loops) == ("PyFunc", "inner", ())
+        assert (node.caller.op, node.caller.function) == ("inner", "outer")
+        above = node.caller.caller
+        assert above == node.outermost
+        assert (above.name, above.function) == ("while/call_outer", "")
+        assert above.loops == (("while/while_context", 1),)
+        assert result[1] == 15.0
+
+
+@ALL_WAYS
+def test_a_node_of_another_device_is_named_with_it(graph, when):
+    """Two partitions: run as one function, and one after the other."""
+    slow = Slow(turn=2)
+    x = tf.placeholder(tf.float32, [])
+    with tf.device("/cpu:1"):
+        far = slow.node(x + 1.0)
+    with tf.device("/cpu:0"):
+        y = far * 2.0
+    with lowering(when), tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+        for _ in range(2):
+            session.run(y, {x: 1.0})
+        assert bool(session.emitted_sources()) is (when is Lowering.ALWAYS)
+        (node,), result = look(slow, session, y, {x: 1.0})
+        assert node.name == "slow"
+        assert node.device.endswith("CPU:1")
+        assert result == 4.0
+
+
+def test_a_node_of_a_cond_is_named(graph):
+    """The side that was taken."""
+    slow = Slow()
+    x = tf.placeholder(tf.float32, [])
+    y = tf.cond(x > 0.0, lambda: slow.node(x), lambda: slow.node(-x, "other"))
+    with lowering(Lowering.ALWAYS), tf.Session() as session:
+        (node,), result = look(slow, session, y, {x: -1.0})
+        assert node.name == "cond/other"
+        assert result == 1.0
+
+
+def test_a_call_that_runs_along_with_the_step_names_its_caller(graph):
+    """The function takes from a queue, so that it is driven with the caller's nodes."""
+    slow = Slow()
+    queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
+
+    @function.Defun(tf.resource, func_name="taker", noinline=True)
+    def taker(handle):
+        item = tf.raw_ops.QueueDequeueV2(handle=handle, component_types=[tf.float32])[0]
+        item.set_shape([])
+        return slow.node(item)
+
+    call = taker(queue.queue_ref, name="call")
+    with tf.Session() as session:
+        session.run(queue.enqueue(4.0))
+        (node,), result = look(slow, session, call)
+        assert (node.name, node.function) == ("slow_0", "taker")
+        assert (node.caller.name, node.caller.function) == ("call", "")
+        assert result == 4.0
+
+
+def test_a_watched_step_is_told_alike(graph):
+    """With a trace the reference executor runs a fixed order."""
+    slow = Slow()
+    y = tf.negative(slow.node(tf.constant(1.0)))
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    with tf.Session() as session:
+        traced = session.make_callable(y)
+        thread = threading.Thread(
+            target=lambda: session.run(y, options=options, run_metadata=tf.RunMetadata())
+        )
+        thread.start()
+        assert slow.is_there.wait(_LIMIT_S)
+        names = [node.name for node in session.running_nodes()]
+        slow.may_go.set()
+        thread.join(_LIMIT_S)
+        assert names == ["slow"]
+        assert traced() == -1.0
+
+
+def test_each_step_in_flight_has_a_node(graph):
+    """Two threads in one session, and a third session that is left out."""
+    slows = [Slow(), Slow(), Slow()]
+    fetches = [slow.node(tf.constant(1.0), f"slow{i}") for i, slow in enumerate(slows)]
+    with tf.Session() as session, tf.Session() as other:
+        homes = [session, session, other]
+        threads = [
+            threading.Thread(target=home.run, args=(fetch,))
+            for home, fetch in zip(homes, fetches, strict=True)
+        ]
+        for thread in threads:
+            thread.start()
+        assert all(slow.is_there.wait(_LIMIT_S) for slow in slows)
+        found, others = session.running_nodes(), other.running_nodes()
+        for slow in slows:
+            slow.may_go.set()
+        for thread in threads:
+            thread.join(_LIMIT_S)
+        assert sorted(node.name for node in found) == ["slow0", "slow1"]
+        assert len({node.thread for node in found}) == len({node.step_id for node in found}) == 2
+        assert [node.name for node in others] == ["slow2"]
+
+
+def test_a_step_inside_a_step_is_told_apart(graph):
+    """A Python function that runs another session names itself, and the other its own node."""
+    seen = []
+    inside = tf.Graph()
+    with inside.as_default():
+        other = tf.Session()
+        inner = tf.py_func(
+            lambda: seen.append((session.running_nodes(), other.running_nodes())),
+            [],
+            [],
+            name="inner",
+        )
+
+    outer = tf.py_func(lambda: other.run(inner), [], [], name="outer")
+    with tf.Session() as session, other:
+        session.run(outer)
+    ((ours, theirs),) = seen
+    assert [node.name for node in ours] == ["outer"]
+    assert [node.name for node in theirs] == ["inner"]
+
+
+def test_threads_of_a_pool_are_told_too(graph):
+    """Both kernels run at once."""
+    slows = [Slow(), Slow()]
+    y = tf.add(*[slow.node(tf.constant(1.0), f"slow{i}") for i, slow in enumerate(slows)])
+    with tf.Session(config=tf.ConfigProto(inter_op_parallelism_threads=3)) as session:
+        thread = threading.Thread(target=session.run, args=(y,))
+        thread.start()
+        assert all(slow.is_there.wait(_LIMIT_S) for slow in slows)
+        found = session.running_nodes()
+        for slow in slows:
+            slow.may_go.set()
+        thread.join(_LIMIT_S)
+        assert {node.name for node in found} == {"slow0", "slow1"}
+        assert thread.ident not in {node.thread for node in found}
+
+
+def test_waiting_says_what_runs_and_where_it_was_made(graph):
+    """The text for people."""
+    slow = Slow(turn=1)
+    loop = tf.while_loop(lambda i: i < 2, lambda i: slow.node(i) + 1, [0], parallel_iterations=1)
+    with tf.Session() as session:
+        text, _ = look(slow, session, loop, ask=session.waiting)
+    assert "is running" in text
+    assert "frame 'while/while_context' is in iteration 1" in text
+    assert f"'while/slow' (PyFunc) runs, made at {__file__}:" in text
+
+
+@ALL_WAYS
+def test_a_time_out_names_the_node_that_ran(graph, when):
+    """The deadline passes while a kernel computes; the error comes when it is done."""
+    slow, thread_of_test = Slow(), threading.current_thread()
+    y = tf.negative(slow.node(tf.placeholder_with_default(1.0, [])))
+    for number in range(50):
+        y = tf.negative(y) if number % 2 else tf.sin(y)
+    with lowering(when), tf.Session() as session:
+
+        def until_late():
+            assert slow.is_there.wait(_LIMIT_S)
+            (state,) = session._session.active_steps()
+            while state.stop is None:
+                assert thread_of_test.is_alive()
+            slow.may_go.set()
+
+        timer = threading.Thread(target=until_late)
+        timer.start()
+        with pytest.raises(tf.errors.DeadlineExceededError) as caught:
+            session.run(y, options=tf.RunOptions(timeout_in_ms=50))
+        timer.join(_LIMIT_S)
+    assert "Still running:\n  'slow' (PyFunc) runs" in caught.value.message
+    assert f"made at {__file__}:" in caught.value.message
+
+
+@ALL_WAYS
+def test_an_interrupt_names_the_node_it_struck(graph, when):
+    """In straight code and in a function that a loop calls."""
+
+    def strike(value):
+        if value >= 2:
+            signal.raise_signal(signal.SIGINT)
+        return np.float32(value + 1)
+
+    @function.Defun(tf.float32, func_name="struck", noinline=True)
+    def struck(x):
+        return tf.py_func(strike, [x], tf.float32, name="slow")
+
+    def body(t):
+        called = struck(t, name="call")
+        called.set_shape([])
+        return called
+
+    loop = tf.while_loop(lambda t: t < 9.0, body, [0.0], parallel_iterations=1)
+    plain = tf.py_func(strike, [tf.constant(5.0)], tf.float32, name="plain")
+    with lowering(when), tf.Session() as session:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            session.run(plain)
+        assert "'plain' (PyFunc) runs, made at" in "\n".join(caught.value.__notes__)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            session.run(loop)
+        text = "\n".join(caught.value.__notes__)
+        assert "(PyFunc) runs, in function 'struck'" in text
+        assert "called by 'while/call' (struck), in iteration 2 of frame" in text
+        assert session.run(tf.constant(3.0)) == 3.0
+
+
+def test_looking_keeps_no_tensor_alive(graph):
+    """What a loop is done with is gone, although somebody saw its variables."""
+    import gc
+    import weakref
+
+    slow, refs = Slow(turn=1), []
+
+    def make(i):
+        value = np.zeros(1000, np.float32)
+        refs.append(weakref.ref(value))
+        return value
+
+    def body(i):
+        large = tf.py_func(make, [i], tf.float32)
+        with tf.control_dependencies([tf.reduce_sum(large)]):
+            return slow.node(i) + 1
+
+    loop = tf.while_loop(lambda i: i < 3, body, [0], parallel_iterations=1)
+    with lowering(Lowering.ALWAYS), tf.Session() as session:
+
+        def ask():
+            found = session.running_nodes()
+            gc.collect()
+            return found, [ref() is None for ref in refs]
+
+        (found, gone), _ = look(slow, session, loop, ask=ask)
+    assert [node.name for node in found] == ["while/slow"]
+    assert all(gone)

@@ -1,0 +1,344 @@
+"""Which node of a step runs now: told from outside, so that the step pays nothing for it.
+
+Python knows where each thread is.  On the stack of a thread that drives a step stand the functions
+that run nodes, the calls of functions among them: an emitted function has one node a line, the
+reference executor has its node in a variable.  So whoever asks reads the stack, and a step keeps no
+account of itself.  A step that goes on meanwhile may be a node further when the answer is there.
+
+Those functions say here how they are read (:func:`runs_nodes`, :class:`EmittedSource`); nothing
+else of the runtime is known.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import weakref
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from tfnb.core.standstill import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from types import CodeType, FrameType, TracebackType
+
+    from tfnb.common_runtime.immutable_executor_state import NodeItem
+    from tfnb.common_runtime.propagator_state import IterationState
+    from tfnb.common_runtime.run_state import RunState
+
+type_of_loops = tuple[tuple[str, int], ...]
+_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+@dataclass(frozen=True, slots=True)
+class RunningNode:
+    """A node that runs.
+
+    Attributes:
+      name: of the node.
+      op: its type.
+      device: where it runs.
+      loops: (frame, iteration) of the loops around it, the outermost first.
+      function: the function whose body it is of, "" for the graph itself.
+      caller: the node that called that function.
+      step_id: the step, as observers hear it.
+      signature_id: of the step, as observers hear it; 0 where that is not known.
+      thread: the ``threading.get_ident()`` of the thread that runs it.
+    """
+
+    name: str
+    op: str
+    device: str = ""
+    loops: type_of_loops = ()
+    function: str = ""
+    caller: RunningNode | None = None
+    step_id: int = 0
+    signature_id: int = 0
+    thread: int = 0
+
+    @property
+    def outermost(self) -> RunningNode:
+        """The node of the graph itself, which this one or its callers run for."""
+        found = self
+        while found.caller is not None:
+            found = found.caller
+        return found
+
+    def __str__(self) -> str:
+        text = f"'{self.name}' ({self.op})"
+        for frame, iteration in reversed(self.loops):
+            text += f", in iteration {iteration} of frame '{frame}'"
+        return text
+
+    def findings(self, *, with_loops: bool = True) -> list[Finding]:
+        """The node in words, behind the loops around it; its callers are the reasons."""
+        loops = self.loops if with_loops else ()
+        found = [Finding(f"frame '{name}' is in iteration {i}", self.name) for name, i in loops]
+        text = f"'{self.name}' ({self.op}) runs"
+        reasons: tuple[Finding, ...] = ()
+        if self.function:
+            text += f", in function '{self.function}'"
+            reasons = () if self.caller is None else (self.caller._as_caller(),)
+        return [*found, Finding(text, self.name, reasons)]
+
+    def _as_caller(self) -> Finding:
+        text = f"called by {self}"
+        if self.function:
+            text += f", in function '{self.function}'"
+        reasons = () if self.caller is None else (self.caller._as_caller(),)
+        return Finding(text, self.name, reasons)
+
+
+# -- who can be read -------------------------------------------------------------------------------
+
+
+class _Seen(NamedTuple):
+    """What one frame of a stack says."""
+
+    run_state: RunState | None = None
+    item: NodeItem | None = None
+    loops: type_of_loops = ()
+    function: str = ""
+    signature_id: int = 0
+
+
+class EmittedSource(Protocol):
+    """An emitted function, which knows the node of each of its lines."""
+
+    filename: str
+
+    def node_at(self, line: int) -> NodeItem | None:
+        """The node of a line."""
+
+    def loops_around(self, line: int, values: Mapping[str, Any]) -> type_of_loops:
+        """The loops around a line, and the iterations they are in by the function's variables."""
+
+    def has_loop_at(self, line: int) -> bool:
+        """Whether there is a loop around a line."""
+
+
+_readers: dict[CodeType, Callable[[Mapping[str, Any]], _Seen]] = {}
+_emitted: weakref.WeakValueDictionary[str, EmittedSource] = weakref.WeakValueDictionary()
+
+
+def register_emitted(function: EmittedSource) -> None:
+    """Has the lines of a function read, as long as it lives."""
+    _emitted[function.filename] = function
+
+
+def runs_nodes(
+    *,
+    run_state: str = "",
+    item: str = "",
+    tagged: str = "",
+    executor: str = "",
+    iteration: str = "",
+) -> Callable[[F], F]:
+    """Marks a function that runs nodes; the arguments name its variables.
+
+    Args:
+      run_state: the step.
+      item: the node.
+      tagged: (node, iteration, ...) in place of it.
+      executor: an object that has the step as ``run_state``.
+      iteration: the ``IterationState`` of the node.
+    """
+
+    def read(values: Mapping[str, Any]) -> _Seen:
+        state, node, place = values.get(run_state), values.get(item), values.get(iteration)
+        if executor and (owner := values.get(executor)) is not None:
+            state = owner.run_state
+        if tagged and (token := values.get(tagged)) is not None:
+            node, place = token[0], token[1]
+        return _Seen(state, node, () if place is None else _loops(place))
+
+    return _mark(read)
+
+
+def calls_function(*, run_state: str, function: str) -> Callable[[F], F]:
+    """Marks a function that runs the body of a function of the graph; likewise."""
+
+    def read(values: Mapping[str, Any]) -> _Seen:
+        called = values.get(function)
+        return _Seen(values.get(run_state), function="" if called is None else called.name)
+
+    return _mark(read)
+
+
+def runs_signature(*, executors: str, run_state: str) -> Callable[[F], F]:
+    """Marks a function that runs a step of a signature; likewise."""
+
+    def read(values: Mapping[str, Any]) -> _Seen:
+        found = values.get(executors)
+        number = 0 if found is None else found.signature_id
+        return _Seen(values.get(run_state), signature_id=number)
+
+    return _mark(read)
+
+
+def _mark(read: Callable[[Mapping[str, Any]], _Seen]) -> Callable[[F], F]:
+    def mark(function: F) -> F:
+        _readers[function.__code__] = read
+        return function
+
+    return mark
+
+
+def _loops(iteration: IterationState) -> type_of_loops:
+    found: list[tuple[str, int]] = []
+    place: IterationState | None = iteration
+    while place is not None and place.frame.parent is not None:
+        found.append((place.frame.info.name, place.number))
+        place = place.frame.parent_iteration
+    return tuple(reversed(found))
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def running_nodes(run_states: Iterable[RunState]) -> list[RunningNode]:
+    """What runs now in these steps: for each thread that works for one the innermost node.
+
+    Steps of which no thread runs a node, because they wait or are between two nodes, are left out.
+    """
+    steps = set(run_states)
+    if not steps:
+        return []
+    found = []
+    for thread, frame in sys._current_frames().items():
+        found += _nodes_on(_stack(frame), steps, thread)
+    found.sort(key=lambda node: node.step_id)
+    return found
+
+
+def interrupted_node(run_state: RunState, error: BaseException) -> RunningNode | None:
+    """The node of a step in which an exception struck, asked where it is caught."""
+    traceback = error.__traceback__
+    if traceback is None:
+        return None
+    stack = [*_stack(traceback.tb_frame.f_back), *_entries(traceback)]
+    found = _nodes_on(stack, {run_state}, 0)
+    return found[-1] if found else None
+
+
+def _root_of(state: RunState, around: RunState | None) -> RunState:
+    """The step that a step or call belongs to; ``around`` is the one above it on its stack."""
+    while state.call is not None:
+        state = state.call.caller
+    # A call that its caller's kernel drives stands above that on the stack.
+    return around if around is not None and state.depth else state
+
+
+def _stack(frame: FrameType | None) -> list[tuple[FrameType, int]]:
+    """Frames and their lines, the outermost first."""
+    found = []
+    while frame is not None:
+        found.append((frame, frame.f_lineno or 0))
+        frame = frame.f_back
+    found.reverse()
+    return found
+
+
+def _entries(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
+    while traceback is not None:
+        yield traceback.tb_frame, traceback.tb_lineno
+        traceback = traceback.tb_next
+
+
+class _Place(NamedTuple):
+    """A node on a stack, and the step or call that it runs for."""
+
+    run_state: RunState
+    item: NodeItem
+    loops: type_of_loops
+
+
+def _nodes_on(
+    stack: Sequence[tuple[FrameType, int]], steps: set[RunState], thread: int
+) -> list[RunningNode]:
+    """The innermost node of each step on one stack."""
+    run_state: RunState | None = None
+    root: RunState | None = None
+    places: dict[RunState, list[_Place]] = {}  # by the step, callers first
+    functions: dict[RunState, str] = {}  # by the call
+    signature_ids: dict[RunState, int] = {}  # by the step
+    insides = (frame for frame, _ in stack[1:])
+    for (frame, line), inside in itertools.zip_longest(stack, insides):
+        emitted = _emitted.get(frame.f_code.co_filename)
+        if emitted is not None:
+            # The function of the step above; or one of its tiles.
+            loops: type_of_loops = ()
+            if emitted.has_loop_at(line):
+                loops = emitted.loops_around(line, _variables(frame, inside))
+            seen = _Seen(run_state, emitted.node_at(line), loops)
+        elif (read := _readers.get(frame.f_code)) is not None:
+            seen = read(_variables(frame, inside))
+            run_state = seen.run_state
+        else:
+            continue
+        if seen.run_state is None:
+            continue
+        root = _root_of(seen.run_state, root)
+        if root not in steps:
+            continue
+        if seen.function:
+            functions[seen.run_state] = seen.function
+        if seen.signature_id:
+            signature_ids[root] = seen.signature_id
+        if seen.item is not None:
+            above = places.setdefault(root, [])
+            place = _Place(seen.run_state, seen.item, seen.loops)
+            if above and above[-1].run_state is seen.run_state:
+                # The same node, seen closer: a tile of it, or a kernel that is measured.
+                place = place._replace(loops=seen.loops or above[-1].loops)
+                above.pop()
+            above.append(place)
+    found = []
+    for step, above in places.items():
+        node: RunningNode | None = None
+        for place in above:
+            node = _node(place, functions.get(place.run_state, ""), node)
+            node = replace(node, signature_id=signature_ids.get(step, 0), thread=thread)
+        assert node is not None
+        found.append(node)
+    return found
+
+
+def _node(place: _Place, function: str, caller: RunningNode | None) -> RunningNode:
+    state, item = place.run_state, place.item
+    if state.call is not None:
+        function, caller = state.call.function.name, _caller_of_joined(state)
+    kernel = item.kernel
+    device = "" if kernel is None else kernel.device.name
+    return RunningNode(
+        item.name, item.op, device, place.loops, function, caller, step_id=state.step_id
+    )
+
+
+def _caller_of_joined(state: RunState) -> RunningNode | None:
+    """The node whose call runs along with the step; it is on no stack, but waits for the answer."""
+    call = state.call
+    assert call is not None
+    for _, (item, iteration, _), *_ in list(call.caller.waiting.values()):
+        if item.name == call.ctx.node_name:
+            return _node(_Place(call.caller, item, _loops(iteration)), "", None)
+    return None
+
+
+def _variables(frame: FrameType, inside: FrameType | None) -> Mapping[str, Any]:
+    """The local variables of one of our functions; ``inside`` is the frame that it called."""
+    values = frame.f_locals
+    if values.__class__ is not dict:
+        return values
+    # Before Python 3.13 the frame keeps what it gave, and with it tensors that the step is done
+    # with.  A tracer or profiler in between, written in Python, wants it kept.
+    is_ours = inside is None or inside.f_code.co_filename.startswith((_PACKAGE, "<tfnb "))
+    if frame.f_trace is not None or not is_ours:
+        return values
+    kept = dict(values)
+    values.clear()
+    return kept
