@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tfnb.client.step_sampler import StepSampler
 from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
 from tfnb.framework import function
 
@@ -348,3 +349,51 @@ def test_looking_keeps_no_tensor_alive(graph):
         (found, gone), _ = look(slow, session, loop, ask=ask)
     assert [node.name for node in found] == ["while/slow"]
     assert all(gone)
+
+
+def test_a_sampler_counts_the_slow_node(graph):
+    """Nodes beside it are not seen; the text says where it was made."""
+    slow, seen = Slow(), threading.Event()
+    y = tf.negative(slow.node(tf.constant(1.0)))
+
+    def note(sample):
+        if slow.is_there.is_set() and sampler.counts:
+            seen.set()
+
+    with tf.Session() as session:
+        sampler = StepSampler(session, samples_per_second=500, on_sample=note)
+
+        def ask():
+            assert seen.wait(_LIMIT_S)
+
+        with sampler:
+            look(slow, session, y, ask=ask)
+    ((path, count),) = sampler.counts.most_common(1)
+    assert [node.name for node in path] == ["slow"]
+    assert 1 <= count <= sampler.num_busy <= sampler.num_samples
+    assert f"'slow' (PyFunc), made at {__file__}:" in sampler.text()
+
+
+def test_a_sampler_tells_callers_apart_and_leaves_out_the_rest(graph):
+    """A node of a function is counted for each of its callers."""
+    slows = [Slow(), Slow()]
+
+    def wait(number, value):
+        return slows[int(number)].wait(value)
+
+    @function.Defun(tf.int32, tf.float32, func_name="waiter", noinline=True)
+    def waiter(number, x):
+        return tf.py_func(wait, [number, x], tf.float32)
+
+    calls = [waiter(number, 1.0, name=f"call{number}") for number in range(2)]
+    with tf.Session() as session:
+        sampler = StepSampler()
+        for slow, call in zip(slows, calls, strict=True):
+            look(slow, session, call, ask=sampler.sample)
+        sampler.sample()
+    assert sorted(path[-1].name for path in sampler.counts) == ["call0", "call1"]
+    assert "in function 'waiter', called by 'call0' (waiter), made at" in sampler.text()
+    assert sampler.text(most=1).endswith("50.0 %  1 other nodes")
+    assert StepSampler(session).text() == "Looked 0 times, and no node ran."
+    with pytest.raises(ValueError, match="must be positive"):
+        StepSampler(samples_per_second=0)

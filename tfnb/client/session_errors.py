@@ -79,7 +79,12 @@ def explain_interrupt(interrupt: KeyboardInterrupt, graph: Graph) -> None:
 
 def describe(standstill: Standstill, graph: Graph) -> str:
     """What steps wait for, with the places where the nodes were made."""
-    return standstill.render(lambda name: _place(_find_operation(graph, name)))
+    return standstill.render(lambda name: place_of_node(name, graph))
+
+
+def place_of_node(name: str, graph: Graph) -> str:
+    """Where a node was made; "" where that is not known."""
+    return _place(_find_operation(graph, name))
 
 
 def _with_places(text: str, standstill: Standstill | None, graph: Graph) -> str:

@@ -10,3 +10,4 @@ from tfnb.client.debugger.run_difference import record_values as record_values
 from tfnb.client.debugger.stop import Stop as Stop
 from tfnb.client.debugger.text_debugger import TextDebugger as TextDebugger
 from tfnb.client.debugger.watched_tensor import WatchedTensor as WatchedTensor
+from tfnb.client.step_sampler import StepSampler as StepSampler

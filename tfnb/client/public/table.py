@@ -91,6 +91,9 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.client.safety": {
         "safety": "allow effects limits Allowance NodeEffect",
     },
+    "tfnb.client.step_sampler": {
+        "debugger": "StepSampler",
+    },
     "tfnb.client.summary_writer": {
         "summary": "FileWriter FileWriterCache initialize all_v2_summary_ops",
     },
