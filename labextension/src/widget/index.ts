@@ -11,6 +11,7 @@ import { type Counters, ProgressPanel } from "../render/progress_panel.ts";
 import { decodeRunRecord } from "../render/run_record.ts";
 import { RunView } from "../render/run_view.ts";
 import { decodeScene } from "../render/scene.ts";
+import { keepKeys } from "./notebook_keys.ts";
 
 interface Options {
   view: "graph" | "placement" | "partitions" | "progress" | "run" | "debug";
@@ -134,6 +135,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   listen("change:_debug", showDebugger);
   listen("change:_counters", showCounters);
   listen("change:selected", showSelected);
+  undo.add(keepKeys(root));
   undo.add(() => {
     run?.dispose();
     graph.dispose();

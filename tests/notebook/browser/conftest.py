@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.notebook.browser.lab import Lab, running_server
+from tests.notebook.browser.lab import Lab, Notebook7, running_server
 from tests.notebook.browser.widget_page import WidgetPage
 
 if TYPE_CHECKING:
@@ -77,6 +77,23 @@ def lab(chromium: Any, server: str) -> Iterator[Lab]:
     """A page with JupyterLab."""
     page = chromium.new_page(viewport={"width": 1320, "height": 940}, device_scale_factor=1.5)
     found = Lab(page, server)
+    yield found
+    found.close()
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def notebook_server(server_folder: Path) -> Iterator[str]:
+    """Jupyter Notebook 7 on the same folder; gives its address."""
+    with running_server(server_folder, "notebook") as url:
+        yield url
+
+
+@pytest.fixture
+def notebook7(chromium: Any, notebook_server: str) -> Iterator[Notebook7]:
+    """A page with Jupyter Notebook 7."""
+    page = chromium.new_page(viewport={"width": 1320, "height": 940}, device_scale_factor=1.5)
+    found = Notebook7(page, notebook_server)
     yield found
     found.close()
     page.close()

@@ -1,4 +1,5 @@
-"""A JupyterLab of its own for the tests: a free port, a copy of the notebooks, a fresh profile."""
+"""A JupyterLab or Notebook of its own for the tests: a free port, a copy of the notebooks, a fresh
+profile."""
 
 from __future__ import annotations
 
@@ -27,6 +28,22 @@ _OPEN = """async ([path, theme]) => {
   await app.restored;
   await app.commands.execute("apputils:change-theme", {theme});
   const panel = await app.commands.execute("docmanager:open", {path, factory: "Notebook"});
+  window.panel = panel;
+  await panel.context.ready;
+  await panel.revealed;
+  await panel.sessionContext.ready;
+  await panel.sessionContext.session.kernel.info;
+  return panel.content.widgets.length;
+}"""
+
+_OPEN_IN_NOTEBOOK = """async (theme) => {
+  const app = window.jupyterapp;
+  await app.started;
+  await app.commands.execute("apputils:change-theme", {theme});
+  let panel = null;
+  while (!(panel = app.shell.currentWidget)?.content?.widgets) {
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+  }
   window.panel = panel;
   await panel.context.ready;
   await panel.revealed;
@@ -119,20 +136,32 @@ class Lab:
         return index
 
 
+class Notebook7(Lab):
+    """Likewise, in Jupyter Notebook 7."""
+
+    def open(self, path: str, theme: str = "JupyterLab Light") -> int:
+        """Opens a notebook with a ready kernel; returns its number of cells."""
+        self.page.goto(f"{self.url}/notebooks/{path}")
+        self.page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
+        cells: int = self.page.evaluate(_OPEN_IN_NOTEBOOK, theme)
+        return cells
+
+
 @contextlib.contextmanager
-def running_server(folder: Path) -> Iterator[str]:
-    """Starts JupyterLab on a copy of the notebooks.
+def running_server(folder: Path, module: str = "jupyterlab") -> Iterator[str]:
+    """Starts JupyterLab (or Jupyter Notebook: `module` is "notebook") on a copy of the notebooks.
 
     Yields its address, ends it with its kernels.
     """
+    application = {"jupyterlab": "LabApp", "notebook": "JupyterNotebookApp"}[module]
     shutil.copytree(ROOT / "notebooks", folder / "notebooks", dirs_exist_ok=True)
     settings = folder / "settings"
     quiet = settings / "@jupyterlab" / "apputils-extension"
-    quiet.mkdir(parents=True)
+    quiet.mkdir(parents=True, exist_ok=True)
     (quiet / "notification.jupyterlab-settings").write_text(
         '{"fetchNews": "false", "checkForUpdates": false}'
     )
-    runtime = folder / "runtime"
+    runtime = folder / f"runtime-{module}"
     environment = {
         **os.environ,
         "JUPYTER_CONFIG_DIR": str(folder / "config"),
@@ -145,17 +174,17 @@ def running_server(folder: Path) -> Iterator[str]:
     command = [
         sys.executable,
         "-m",
-        "jupyterlab",
+        module,
         "--no-browser",
         "--allow-root",
         "--ServerApp.port=0",
         "--IdentityProvider.token=",
         f"--ServerApp.root_dir={folder}",
-        f"--LabApp.workspaces_dir={folder / 'workspaces'}",
-        "--LabApp.expose_app_in_browser=True",
-        f"--LabApp.user_settings_dir={settings}",
+        f"--{application}.workspaces_dir={folder / 'workspaces'}",
+        f"--{application}.expose_app_in_browser=True",
+        f"--{application}.user_settings_dir={settings}",
     ]
-    log = folder / "lab.log"
+    log = folder / f"{module}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
             command, env=environment, cwd=folder, stdout=output, stderr=subprocess.STDOUT
@@ -182,4 +211,4 @@ def _address(runtime: Path, process: subprocess.Popen[bytes], log: Path) -> str:
                 with urlopen(f"{url}/api/status", timeout=2):
                     return url
         time.sleep(0.1)
-    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-3000:]}")
+    raise RuntimeError(f"the server did not start:\n{log.read_text()[-3000:]}")

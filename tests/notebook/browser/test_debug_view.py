@@ -142,3 +142,28 @@ def test_a_breakpoint_is_set_and_removed_by_the_form(
     page.wait_for_selector(".tfnb-debug-break", state="detached")
     _press(page, "Continue")
     _wait_until_done(lab)
+
+
+def test_keys_pressed_in_a_view_are_not_the_notebooks(
+    lab: Lab, notebook_of: Callable[..., str]
+) -> None:
+    """Enter presses a button, "b" adds no cell."""
+    page = lab.page
+    cells = (SETUP.replace("limit_", "6"), "%%tfnb debug --start\nloop[1].eval()")
+    lab.open(notebook_of("keys.ipynb", *cells))
+    lab.run(0)
+    lab.start(1)
+    _stands(page, "Stands before")
+    before = page.locator(".tfnb-debug-heading").inner_text()
+    button = page.locator(".tfnb-debug-bar").get_by_role("button", name="Step", exact=True)
+    button.press("b")
+    button.press("Enter")
+    page.wait_for_function(
+        "(before) => { const text = document.querySelector('.tfnb-debug-heading').textContent;"
+        " return text.startsWith('Stands') && text !== before; }",
+        arg=before,
+    )
+    _press(page, "Continue")
+    _wait_until_done(lab)
+    page.wait_for_function("() => document.querySelector('.tfnb-debug-button').disabled")
+    assert page.evaluate("() => window.panel.content.widgets.length") == len(cells)
