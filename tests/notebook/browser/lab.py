@@ -1,5 +1,4 @@
-"""A JupyterLab or Notebook of its own for the tests: a free port, a copy of the notebooks, a fresh
-profile."""
+"""A JupyterLab or Notebook 7 for the tests: a free port, copied notebooks, a fresh profile."""
 
 from __future__ import annotations
 
