@@ -125,6 +125,7 @@ class BaseSession:
         self._add_shapes: bool = self._config.graph_options.infer_shapes
         self._extend_lock = threading.Lock()
         self._current_version = 0  # guarded by self._extend_lock
+        self._revision = graph._revision  # likewise; another one and all is sent anew
         self._plans: dict[Any, CallPlan] = {}
         self._session = session_factory.new_session(
             session_factory.SessionOptions(self._target, self._config)
@@ -287,9 +288,13 @@ class BaseSession:
 
     def _extend_graph(self) -> None:
         """Send the ops the runtime has not seen; costs in proportion to these alone."""
-        if self._graph.version == self._current_version:
+        graph = self._graph
+        if graph.version == self._current_version and graph._revision == self._revision:
             return
         with self._extend_lock:
+            if graph._revision != self._revision:
+                self._send_anew()
+                return
             graph_def, version = self._graph._as_graph_def(from_version=self._current_version)
             if version == self._current_version:
                 return
@@ -306,6 +311,22 @@ class BaseSession:
                 raise
             self._current_version = version
             self._graph._num_ops_sent = max(self._graph._num_ops_sent, version)
+
+    def _send_anew(self) -> None:
+        """Give the runtime the graph as it is now in place of the one it has."""
+        graph = self._graph
+        with graph._lock:
+            graph_def, version = graph._as_graph_def()
+            revision = graph._revision
+        if mark_loaded(graph, graph_def):
+            self._session.has_watched_nodes = True
+        try:
+            self._session.replace_graph(graph_def)
+        except errors.OpError as error:
+            raise explain(error, graph, None) from error.__cause__
+        self._current_version, self._revision = version, revision
+        graph._num_ops_sent = max(graph._num_ops_sent, version)
+        self._plans = {}
 
     def make_callable(
         self,

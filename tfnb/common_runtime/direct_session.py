@@ -24,7 +24,7 @@ import numpy as np
 
 import tfnb.common_runtime.lower_functional_ops
 import tfnb.common_runtime.meta_optimizer  # noqa: F401 - register the passes
-from tfnb.common_runtime import session_settings
+from tfnb.common_runtime import replaced_graph, session_settings
 from tfnb.common_runtime.callables import Callables
 from tfnb.common_runtime.cost_model_manager import CostModelManager
 from tfnb.common_runtime.deadlines import DEADLINES
@@ -168,6 +168,35 @@ class DirectSession(Session):
                 )
             self._state.extend(graph_def)
 
+    def replace_graph(self, graph_def: graph_pb2.GraphDef) -> None:
+        """Takes another graph in place of the one it has.
+
+        Steps in flight, partial runs and callables go on with the graph they were made of. What
+        is held for nodes that stayed the same stays where it is; variables, queues and tables of
+        others are gone.
+
+        Raises:
+          InvalidArgumentError: a node is malformed; nothing has changed then.
+          FailedPreconditionError: the session was finalized, or its graph is static.
+        """
+        self._check_open()
+        self._check_not_finalized()
+        with self._lock:
+            if self._is_static:
+                raise errors.failed_precondition(
+                    "The graph cannot change when `optimize_for_static_graph` is true."
+                )
+            state = GraphExecutionState(self._device_mgr, self._config)
+            state.extend(graph_def)
+            old, new = self._state.graph, state.graph
+            if old is not None and new is not None:
+                state.keep_placement(self._state)
+                same = replaced_graph.unchanged_nodes(old, new)
+                self._kernels = {name: k for name, k in self._kernels.items() if name in same}
+                replaced_graph.forget_changed(old, new, self._device_mgr.devices)
+            self._functions = FunctionLibraryRuntime(weakref.proxy(self))
+            self._state, self._executors = state, {}
+
     @property
     def _was_created(self) -> bool:
         return self._state.graph is not None
@@ -235,9 +264,11 @@ class DirectSession(Session):
         )
         if not self._was_created:
             raise errors.invalid_argument("Session was not created with a graph before Run()!")
-        known = self._executors.get(canonical)
+        state, known = self._state, self._executors.get(canonical)
         executors = self.create_executors(*canonical) if known is None else known.executors
         with self._lock:
+            if self._state is not state:  # another graph came meanwhile
+                return view(executors, signature)
             # Of two threads that built the same, the first counts.
             first = self._executors.setdefault(canonical, view(executors, canonical))
             return self._executors.setdefault(signature, view(first.executors, signature))

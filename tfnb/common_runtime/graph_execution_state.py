@@ -98,6 +98,20 @@ class GraphExecutionState:
         with self._lock:
             self._graph = graph_from_graph_def(graph_def, base=self._graph)
 
+    def keep_placement(self, former: GraphExecutionState) -> None:
+        """Puts stateful nodes that another state has too where they are there."""
+        old = former._base or former._graph
+        assert self._graph is not None
+        for node in self._graph.op_nodes():
+            before = None if old is None else old.find_node(node.name)
+            if before is None or before.op != node.op or not node.is_stateful:
+                continue
+            if before.requested_device == node.requested_device:
+                node.assigned_device = before.assigned_device
+                device = former._stateful_placements.get(node.name)
+                if device is not None:
+                    self._stateful_placements[node.name] = device
+
     def build_graph(
         self,
         feeds: Sequence[str],

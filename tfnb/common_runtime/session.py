@@ -39,6 +39,14 @@ class Session(ABC):
     def extend(self, graph_def: graph_pb2.GraphDef) -> None:
         """Adds nodes to the graph."""
 
+    def replace_graph(self, graph_def: graph_pb2.GraphDef) -> None:
+        """Takes another graph in place of the one it has.
+
+        Raises:
+          UnimplementedError: this kind of session cannot.
+        """
+        raise errors.unimplemented("This session keeps its graph; open a new one.")
+
     @abstractmethod
     def run_plainly(
         self, feeds: Mapping[str, Any], fetches: Sequence[str], targets: Sequence[str]

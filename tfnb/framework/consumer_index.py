@@ -26,6 +26,11 @@ class ConsumerIndex:
         # Operations with a smaller position in the graph are in the index.
         self._num_read = 0
 
+    @property
+    def num_read(self) -> int:
+        """How many of the graph's operations are in the index."""
+        return self._num_read
+
     def of(self, tensor: Tensor) -> list[Operation]:
         """The operations that take a tensor, once for each input that it is; the caller's list."""
         with self._graph._lock:

@@ -3,8 +3,8 @@
 State, all of it changed under ``_lock`` (re-entrant, held while one operation is made, so that
 whoever takes it sees only complete operations):
 
-* ``_operations`` and ``_nodes_by_name``: the nodes, in the order in which they were added; nothing
-  is ever removed;
+* ``_operations`` and ``_nodes_by_name``: the nodes, in the order in which they were added; only
+  a :class:`Replacement` removes any;
 * ``_names_in_use``: how often each name was asked for, in lower case;
 * collections, functions, and the marks that forbid feeding or fetching.
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import re
 import threading
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from tfnb.core import op_registry, versions
 from tfnb.core.effects import PROCESS, EffectsPolicy
@@ -58,6 +58,19 @@ EXPORTS = {"tf": ["Graph"]}
 _graph_ids = itertools.count()
 
 
+class Replacement(Protocol):
+    """What is asked while operations take the place of former ones, under the graph's lock."""
+
+    def release(self, name: str) -> None:
+        """Frees the name that an operation is about to get."""
+
+    def settle(self, op: Operation) -> Operation:
+        """The operation that stands for a new one."""
+
+    def make_room(self, scope: str) -> None:
+        """Frees all names of a scope."""
+
+
 class Graph:
     """Operations and the tensors between them.
 
@@ -91,6 +104,9 @@ class Graph:
         # Grows with each mark, so that a session knows when to check again what it may feed and
         # fetch.
         self._num_access_marks = 0
+        # Set while operations take the place of former ones; grows when one left or lost its name.
+        self._replacement: Replacement | None = None  # guarded by self._lock
+        self._revision = 0
         # How many operations some session has taken; it does not see what changes in them later.
         self._num_ops_sent = 0
         self._finalized = False
@@ -105,7 +121,7 @@ class Graph:
         self._default_original_op: Operation | None = None
         self._container = ""
         self._seed: int | None = None
-        self._op_seeds = itertools.count()
+        self._num_op_seeds = 0
         # For library code that keeps things per graph.
         self._graph_key = f"graph-key-{next(_graph_ids)}/"
         self._last_loss_reduction: Any = None
@@ -148,7 +164,9 @@ class Graph:
 
     def _next_op_seed(self) -> int:
         """The seed of the next op that was given none, counted from 0."""
-        return next(self._op_seeds)
+        with self._lock:
+            self._num_op_seeds += 1
+            return self._num_op_seeds - 1
 
     @property
     def building_function(self) -> bool:

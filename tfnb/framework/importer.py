@@ -101,6 +101,7 @@ class _Importer:
         self.graph = graph
         self.graph_def = graph_def
         self.input_map = input_map
+        self.prefix = prefix
         self.state = graph._scopes()
         controls = list(
             dict.fromkeys(op for scope in self.state.control_stack for op in scope.control_inputs)
@@ -111,6 +112,8 @@ class _Importer:
         """Reads everything, then adds it to the graph."""
         graph = self.graph
         old_versions, old_functions = graph._versions, dict(graph._functions)
+        if graph._replacement is not None:
+            graph._replacement.make_room(self.prefix)
         try:
             self._add_functions()
             self._merge_versions()

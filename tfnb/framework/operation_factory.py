@@ -89,7 +89,7 @@ def create_operation(
         for scope in stack:
             scope.add_op(op)
         apply_scopes(op, state, colocate_with, compute_device)
-        return op
+        return op if graph._replacement is None else graph._replacement.settle(op)
 
 
 def _node_name(graph: Graph, name: str) -> str:
@@ -100,6 +100,8 @@ def _node_name(graph: Graph, name: str) -> str:
             f"'{name}' is not a valid node name. Accepted names conform to Regex "
             f"{VALID_OP_NAME.pattern}"
         )
+    if graph._replacement is not None:
+        graph._replacement.release(name)
     if name in graph._nodes_by_name:
         raise ValueError(f"Duplicate node name in graph: '{name}'")
     return name

@@ -12,11 +12,13 @@ class CellRegistrar:
 
     Attributes:
       current: the number in the running cell's ``In [n]``.
+      cell_id: what the front end calls the cell, "" if it does not say.
     """
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self.current = int(shell.execution_count)
+        self.cell_id = ""
 
     def install(self) -> None:
         """Begins, with the next cell."""
@@ -32,6 +34,7 @@ class CellRegistrar:
             return
         shell, source = self._shell, info.raw_cell
         self.current = _number_of(shell)
+        self.cell_id = getattr(info, "cell_id", None) or ""
         transformed = getattr(info, "transformed_cell", None) or shell.transform_cell(source)
         filename = str(shell.compile.get_code_name(source, transformed, self.current))
         register_cell(filename, self.current, source)

@@ -24,6 +24,7 @@ class Extension:
         self._cells = CellRegistrar(shell)
         self.magics = TfnbMagics(shell, self._cells, self.last_run)
         self.growth = GraphGrowth(shell, lambda: bool(self.magics.shows_growth))
+        self.magics.growth = self.growth
         self._formatters = Formatters(shell)
         self._matcher = make_matcher(self.magics)
 

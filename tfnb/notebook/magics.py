@@ -22,16 +22,20 @@ from tfnb.framework.default_session import get_default_session
 from tfnb.framework.traceback_of_user import register_cell
 from tfnb.notebook import views
 from tfnb.notebook.formatters import session_text
-from tfnb.notebook.shell import TextPicture, show
+from tfnb.notebook.graph_difference import compare_nodes
+from tfnb.notebook.replaced_cells import ReplacedCells
+from tfnb.notebook.shell import TextPicture, is_notebook, show
 from tfnb.notebook.step_publisher import UPDATES_PER_SECOND
 from tfnb.notebook.subcommands import HelpShown, option, parse, subcommand
-from tfnb.notebook.targets import TargetError
+from tfnb.notebook.targets import TargetError, nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.notebook.cells import CellRegistrar
+    from tfnb.notebook.graph_growth import GraphGrowth
     from tfnb.notebook.last_run import LastRun
+    from tfnb.proto.graph_pb2 import NodeDef
 
 _HELP = """\
 %tfnb graph [target]       the graph: of a variable, a session, a file, or the default graph
@@ -39,16 +43,20 @@ _HELP = """\
 %tfnb partitions [fetch]   the graph of each device, and what is sent between them
 %tfnb summary [file]       what a model takes, gives and needs: a file, a folder, the default graph
 %tfnb devices              the default session and its devices
+%tfnb diff [a] [b]         what differs: a kept state, two graphs, or two runs of a cell
 %tfnb source               the Python functions that the default session's graphs run as
 %%tfnb watch               runs the cell and shows its steps while they run
 %%tfnb debug               runs the cell and stops its steps where you say, to look inside
+%%tfnb cell                runs the cell so that it replaces what its run before made
 %%tfnb record              runs the cell and keeps its last step, to be looked at over time
 
 %tfnb graph -h             the options of a subcommand; Tab completes them, and names of nodes
 The same from Python: tfnb.notebook.graph, placement, partitions, watch, record, debug."""
 
-LINE_COMMANDS = ("graph", "placement", "partitions", "devices", "source", "summary", "help")
-CELL_COMMANDS = ("watch", "record", "debug")
+LINE_COMMANDS = (
+    "graph", "placement", "partitions", "diff", "devices", "source", "summary", "help",
+)  # fmt: skip
+CELL_COMMANDS = ("watch", "record", "debug", "cell")
 
 
 @magics_class
@@ -71,6 +79,9 @@ class TfnbMagics(Magics):
         self._shell = shell
         self._cells = cells
         self._last_run = last_run
+        self._replaced = ReplacedCells()
+        self._kept: dict[str, list[NodeDef]] = {}
+        self.growth: GraphGrowth | None = None
 
     @property
     def namespace(self) -> dict[str, Any]:
@@ -150,6 +161,36 @@ class TfnbMagics(Magics):
         self._show_signature(views.partitions, parse(self.partitions, line))
 
     @subcommand(
+        "tfnb diff",
+        option("first", nargs="?", default="", help="kept state, variable or file; default: now"),
+        option("second", nargs="?", default="", help="what it is compared with; default: now"),
+        option("--keep", metavar="NAME", default="", help="keep the default graph's state"),
+    )
+    def diff(self, line: str) -> None:
+        """Print what differs between graphs, or between the last two runs of a cell."""
+        options = parse(self.diff, line)
+        if options.keep:
+            self._kept[options.keep] = nodes_of(None, self.namespace)
+            print(f"Kept as '{options.keep}': {len(self._kept[options.keep]):,} nodes.")
+            return
+        if not options.first:
+            runs = () if self.growth is None else self.growth.again
+            if not runs:
+                raise UsageError(
+                    "No cell has added operations twice; say what to compare: "
+                    "%tfnb diff --keep before, and later %tfnb diff before"
+                )
+            first, second = runs
+            found = compare_nodes(first.nodes, second.nodes, is_rerun=not second.is_replaced)
+            print(f"cell {second.number}, compared with its run as cell {first.number}: {found}")
+            return
+        nodes = [
+            self._kept[text] if text in self._kept else nodes_of(text, self.namespace)
+            for text in (options.first, options.second)
+        ]
+        print(compare_nodes(*nodes))
+
+    @subcommand(
         "tfnb devices",
     )
     def devices(self, line: str) -> None:
@@ -199,6 +240,31 @@ class TfnbMagics(Magics):
         )
         with watched:
             run_cell_body(self._shell, cell, self._cells.current)
+
+    @subcommand(
+        "tfnb cell",
+        option("name", nargs="?", default="", help="which cell it is, where nobody else says"),
+    )
+    def cell(self, line: str, cell: str) -> None:
+        """Run the cell; the operations it makes replace those that its run before made."""
+        __tracebackhide__ = True
+        key = parse(self.cell, line).name or self._cells.cell_id
+        if not key:
+            raise UsageError(
+                "This front end does not say which cell runs; give it a name: %%tfnb cell NAME"
+            )
+        making, text = self._replaced.run(
+            key, lambda: run_cell_body(self._shell, cell, self._cells.current)
+        )
+        if self.growth is not None:
+            former = {op for op, _ in making.still_used}
+            made = [op for op in making.operations if op not in former]
+            number = self._cells.current
+            self.growth.note_run(making.graph, key, made, number, is_replaced=True)
+        if text and is_notebook(self._shell):
+            show({"text/plain": text}, raw=True)
+        elif text:
+            print(text)
 
     @subcommand(
         "tfnb record",

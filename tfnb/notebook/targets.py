@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         StepEvents,
     )
     from tfnb.notebook.last_run import LastRun
+    from tfnb.proto.graph_pb2 import NodeDef
 
 GRAPH_FILES = (".pb", ".pbtxt", ".pbtext", ".meta")
 
@@ -87,6 +88,19 @@ def find_target(target: Any = None, namespace: Mapping[str, Any] | None = None) 
             "Operation or the path of a file with a graph."
         )
     return found
+
+
+def nodes_of(target: Any, namespace: Mapping[str, Any]) -> list[NodeDef]:
+    """The nodes of a target's graph or file.
+
+    Raises:
+      TargetError: there is no such graph.
+    """
+    found = find_target(target, namespace)
+    if found.file is not None:
+        return list(_read_graph_def(found.file).node)
+    assert found.graph is not None
+    return list(found.graph.as_graph_def().node)
 
 
 def _find_by_text(text: str, namespace: Mapping[str, Any]) -> Target:

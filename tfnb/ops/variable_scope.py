@@ -308,6 +308,11 @@ def _of_graph(key: tuple[str], make: Callable[[], Any]) -> Any:
     return store
 
 
+def stores_of(graph: Any) -> tuple[list[_VariableStore], list[_ScopeStore]]:
+    """A graph's table of variables and its table of scopes, each in a list; empty if unused."""
+    return graph.get_collection(_STORE_KEY), graph.get_collection(_SCOPE_KEY)
+
+
 def _get_default_variable_store() -> _VariableStore:
     found: _VariableStore = _of_graph(_STORE_KEY, _VariableStore)
     return found

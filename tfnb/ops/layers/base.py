@@ -60,9 +60,14 @@ def to_snake_case(name: str) -> str:
     return f"private{snake}" if snake.startswith("_") else snake
 
 
+def layer_counts(graph: Graph) -> dict[str, int]:
+    """How many layers of each name a graph has; the table itself."""
+    return _layer_counts.setdefault(graph, {})
+
+
 def unique_layer_name(base: str) -> str:
     """``base_1``, then ``base_2``, in the default graph."""
-    counts = _layer_counts.setdefault(get_default_graph(), {})
+    counts = layer_counts(get_default_graph())
     counts[base] = counts.get(base, 0) + 1
     return f"{base}_{counts[base]}"
 
