@@ -14,6 +14,7 @@ from tfnb.client.behavior import enable_tensor_equality as enable_tensor_equalit
 from tfnb.client.behavior import enable_v2_behavior as enable_v2_behavior
 from tfnb.client.behavior import enable_v2_tensorshape as enable_v2_tensorshape
 from tfnb.client.behavior import executing_eagerly as executing_eagerly
+from tfnb.client.eager_function import py_function as py_function
 from tfnb.client.module import Module as Module
 from tfnb.client.public import app as app
 from tfnb.client.public import audio as audio
@@ -1040,6 +1041,7 @@ __all__ = [
     "pow",
     "print",
     "py_func",
+    "py_function",
     "python",
     "python_io",
     "qint16",

@@ -175,6 +175,11 @@ def _decompositions() -> None:
             checked(sweep(dtype, "Lu", _well(2, 4, 4)), rtol=rtol, atol=rtol, gradient=False)
         )
     positive = _positive(3, 3) + 1j * (normal(3, 3) - normal(3, 3).T) * 0.1
+    for dtype, rtol in (("half", 5e-2), ("float", 1e-3), ("double", 1e-9)):
+        lower = np.linalg.cholesky(_positive(2, 3, 3))
+        SAMPLES.append(checked(sweep(dtype, "CholeskyGrad", lower, normal(2, 3, 3)), rtol=rtol))
+    SAMPLES.append(op("CholeskyGrad", np.zeros((0, 0), np.float32), np.zeros((0, 0), np.float32)))
+    SAMPLES.append(op("CholeskyGrad", normal(2, 3), normal(2, 3), error="square|equal"))
     SAMPLES.append(checked(op("Cholesky", positive.astype(np.complex128)), rtol=1e-9))
     SAMPLES.append(checked(op("Cholesky", _positive(2, 3, 3)), rtol=1e-3))
     SAMPLES.append(checked(op("Qr", _COMPLEX), rtol=1e-9, atol=1e-9))

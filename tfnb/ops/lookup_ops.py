@@ -289,7 +289,20 @@ def mutable_dense_hash_table_v2(
     max_load_factor: float,
 ) -> Any:
     """A table that may change, two of whose keys may not be used."""
-    keys = _reserved_keys(empty_key, deleted_key, initial_num_buckets, max_load_factor)
+    buckets = initial_num_buckets
+    return dense_table(ctx, value_shape, empty_key, deleted_key, buckets, max_load_factor)
+
+
+def dense_table(
+    ctx: OpKernelContext,
+    value_shape: TensorShape,
+    empty_key: Any,
+    deleted_key: Any,
+    buckets: int,
+    max_load_factor: float,
+) -> Any:
+    """The handle of a dense table; ``deleted_key`` None: only the empty key is reserved."""
+    keys = _reserved_keys(empty_key, deleted_key, buckets, max_load_factor)
     handle = _table(ctx, DenseHashTable, _OF_TENSORS, value_shape)
     table = ctx.resource_manager.lookup(handle)
     table.empty_key, table.deleted_key = keys
@@ -310,7 +323,10 @@ def _reserved_keys(
         )
     if np.ndim(empty_key) or np.ndim(deleted_key):
         raise errors.unimplemented("Keys of dense tables are scalars here, not tensors")
-    empty, deleted = (np.asarray(key).reshape(-1).tolist()[0] for key in (empty_key, deleted_key))
+    empty, deleted = (
+        None if key is None else np.asarray(key).reshape(-1).tolist()[0]
+        for key in (empty_key, deleted_key)
+    )
     if empty == deleted:
         raise errors.invalid_argument("Empty and deleted keys cannot be equal")
     return empty, deleted

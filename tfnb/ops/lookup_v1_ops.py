@@ -85,6 +85,26 @@ def mutable_hash_table_of_tensors(ctx: OpKernelContext, *, value_shape: TensorSh
     return as_reference(ctx, second.table_of_tensors(ctx, value_shape))
 
 
+@register_op(
+    "MutableDenseHashTable", f"empty_key: key_dtype -> {_HANDLE}", *_NAMES, *_DTYPES,
+    "value_shape: shape = {}", "initial_num_buckets: int = 131072",
+    "max_load_factor: float = 0.800000012", **_NEW,
+)  # fmt: skip
+def mutable_dense_hash_table(
+    ctx: OpKernelContext,
+    empty_key: Any,
+    *,
+    value_shape: TensorShape,
+    initial_num_buckets: int,
+    max_load_factor: float,
+) -> Any:
+    """A table that may change, one of whose keys may not be used."""
+    return as_reference(
+        ctx,
+        second.dense_table(ctx, value_shape, empty_key, None, initial_num_buckets, max_load_factor),
+    )
+
+
 # ---------------------------------------------------------------------------- asking and changing
 
 
@@ -160,8 +180,8 @@ initialize_table_from_text_file = _same(
 )
 
 for _op in (
-    hash_table, mutable_hash_table, mutable_hash_table_of_tensors, lookup_table_find,
-    lookup_table_insert, lookup_table_import, lookup_table_size, lookup_table_export,
-    initialize_table, initialize_table_from_text_file,
+    hash_table, mutable_hash_table, mutable_hash_table_of_tensors, mutable_dense_hash_table,
+    lookup_table_find, lookup_table_insert, lookup_table_import, lookup_table_size,
+    lookup_table_export, initialize_table, initialize_table_from_text_file,
 ):  # fmt: skip
     _op.not_differentiable()

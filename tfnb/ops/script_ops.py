@@ -34,10 +34,13 @@ _functions: weakref.WeakValueDictionary[str, _Registered] = weakref.WeakValueDic
 class _Registered:
     """A function under its token; the graphs that call it keep it alive."""
 
-    __slots__ = ("__weakref__", "function", "token")
+    __slots__ = ("__weakref__", "backward", "function", "token")
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], backward: Callable[..., Any] | None = None
+    ) -> None:
         self.function = function
+        self.backward = backward
         self.token = f"pyfunc_{next(_tokens)}"
 
 
@@ -154,6 +157,39 @@ py_func_op.not_differentiable()
 py_func_stateless.not_differentiable()
 
 
+@register_op(
+    "EagerPyFunc",
+    "*input: Tin -> *output: Tout",
+    "token: string",
+    "is_async: bool = false",
+    "Tin: list(type) >= 0",
+    "Tout: list(type) >= 0",
+    stateful=True,
+    devices=("CPU",),
+    expensive=True,
+    effects="python",
+)
+def eager_py_func_op(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tuple[Any, ...]:
+    """Like PyFunc, for functions of tensors that have values; see client/eager_function.py."""
+    return _call(token, input, Tout)
+
+
+@eager_py_func_op.gradient
+def _(op: Any, *grads: Any) -> Any:
+    token = op.get_attr("token").decode()
+    registered = _functions.get(token)
+    if registered is None or registered.backward is None:
+        raise LookupError(
+            f"Operation '{op.name}' has no gradient: its Python function is not in this process."
+        )
+    inputs, types = list(op.inputs), [tensor.dtype for tensor in op.inputs]
+    found = call_node(
+        eager_py_func_op, registered.backward, [*inputs, *grads], types, name="EagerPyFuncGrad"
+    )
+    known = [tensor if tensor.dtype.is_floating else None for tensor in found]
+    return known[0] if len(known) == 1 else known
+
+
 def py_func(
     func: Callable[..., Any],
     inp: Sequence[Any],
@@ -178,7 +214,22 @@ def py_func(
     """
     if not callable(func):
         raise TypeError(f"Argument `func` must be callable, not {func!r}")
-    registered = _Registered(func)
+    is_list = isinstance(Tout, list | tuple)
+    types = [dtypes.as_dtype(one) for one in (Tout if is_list else [Tout])]
+    found = call_node(py_func_op if stateful else py_func_stateless, func, inp, types, name)
+    return found if is_list or not types else found[0]
+
+
+def call_node(
+    definition: Any,
+    func: Callable[..., Any],
+    inp: Sequence[Any],
+    types: Sequence[Any],
+    name: str | None,
+    backward: Callable[..., Any] | None = None,
+) -> Any:
+    """A node that calls ``func``, kept alive by the graph: its outputs, or the node without any."""
+    registered = _Registered(func, backward)
     with _lock:
         _functions[registered.token] = registered
     graph: Any = get_default_graph()
@@ -187,16 +238,12 @@ def py_func(
         graph = graph.outer_graph
     kept: list[_Registered] = graph.__dict__.setdefault("_python_functions", [])
     kept.append(registered)
-    is_list = isinstance(Tout, list | tuple)
-    types = [dtypes.as_dtype(one) for one in (Tout if is_list else [Tout])]
-    build = py_func_op if stateful else py_func_stateless
-    found = build(
+    found = definition(
         [convert_to_tensor(value) for value in inp], token=registered.token, Tout=types, name=name
     )
     if not types:
         return found
-    tensors = list(found) if isinstance(found, list | tuple) else [found]
-    return tensors if is_list else tensors[0]
+    return list(found) if isinstance(found, list | tuple) else [found]
 
 
 def numpy_function(

@@ -436,7 +436,7 @@ def build_ta_with_new_flow(old: Any, flow: Any) -> Any:
 # gradients
 
 
-def _gradient_source(name: str) -> str:
+def gradient_source(name: str) -> str:
     """Which call of tf.gradients a gradient's op belongs to.
 
     Two calls keep their TensorArrays apart by the name scope that each of them opened last.
@@ -460,7 +460,7 @@ def _gradient_array(op: Operation, flow_in: Any, dtype: Any, grad_name: str) -> 
         flow=op.inputs[-1] if flow_in is None else flow_in,
         colocate_with_first_write_call=False,
     )
-    return array.grad(source=_gradient_source(grad_name), flow=array.flow)
+    return array.grad(source=gradient_source(grad_name), flow=array.flow)
 
 
 @tensor_array_read_v3.gradient
@@ -469,7 +469,7 @@ def _(op: Any, grad: Any) -> list[Any]:
     return [None, None, array.write(op.inputs[1], grad).flow]
 
 
-def _after_last_write(op: Operation, flow: Any) -> Any:
+def after_last_write(op: Operation, flow: Any) -> Any:
     """The gradient's flow, given only after ``op`` has written.
 
     What makes the array for gradients needs to know the final size of the forward one.
@@ -483,7 +483,7 @@ def _after_last_write(op: Operation, flow: Any) -> Any:
 
 @tensor_array_write_v3.gradient
 def _(op: Any, flow: Any) -> list[Any]:
-    flow = _after_last_write(op, flow)
+    flow = after_last_write(op, flow)
     array = _gradient_array(op, flow, op.get_attr("T"), flow.name)
     return [None, None, array.read(op.inputs[1]), flow]
 
@@ -496,7 +496,7 @@ def _(op: Any, grad: Any) -> list[Any]:
 
 @tensor_array_scatter_v3.gradient
 def _(op: Any, flow: Any) -> list[Any]:
-    flow = _after_last_write(op, flow)
+    flow = after_last_write(op, flow)
     array = _gradient_array(op, flow, op.get_attr("T"), flow.name)
     return [None, None, array.gather(op.inputs[1]), flow]
 
@@ -509,6 +509,6 @@ def _(op: Any, grad: Any, unused_lengths_grad: Any) -> list[Any]:
 
 @tensor_array_split_v3.gradient
 def _(op: Any, flow: Any) -> list[Any]:
-    flow = _after_last_write(op, flow)
+    flow = after_last_write(op, flow)
     array = _gradient_array(op, flow, op.get_attr("T"), flow.name)
     return [None, array.concat(), None, flow]

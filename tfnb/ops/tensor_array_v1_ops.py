@@ -15,8 +15,12 @@ from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.resource_mgr import RefCell
 from tfnb.core.shape_inference import SCALAR_SHAPE, UNKNOWN_SHAPE, InferenceContext, no_outputs
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.scopes import control_dependencies
+from tfnb.ops.identity_ops import identity
 from tfnb.ops.tensor_array_ops import (
+    after_last_write,
     find_tensor_array,
+    gradient_source,
     tensor_array_close_v3,
     tensor_array_concat_v3,
     tensor_array_gather_v3,
@@ -294,6 +298,65 @@ tensor_array_write_v2 = register_op(
     devices=("CPU",),
     deprecated=(26, "Use TensorArrayWriteV3"),
 )(_kernel(tensor_array_write_v3))
+
+
+# ---------------------------------------------------------------------------------------- gradients
+
+
+def _link_gradients(
+    make: OpDefinition,
+    read: OpDefinition,
+    write: OpDefinition,
+    gather: OpDefinition,
+    scatter: OpDefinition,
+    concat: OpDefinition,
+    split: OpDefinition,
+) -> None:
+    """Reading is the gradient of writing, and the other way round, in an array beside the first."""
+
+    def array(op: Any, flow: Any, name: str) -> tuple[Any, Any]:
+        handle = make(op.inputs[0], flow, source=gradient_source(name))
+        with control_dependencies([handle]):
+            return handle, identity(flow, name="gradient_flow")
+
+    def link_reader(reader: OpDefinition, writer: OpDefinition) -> None:
+        @reader.gradient
+        def _(op: Any, grad: Any) -> list[Any]:
+            handle, flow = array(op, op.inputs[2], grad.name)
+            return [None, None, writer(handle, op.inputs[1], grad, flow)]
+
+    def link_writer(writer: OpDefinition, reader: OpDefinition) -> None:
+        @writer.gradient
+        def _(op: Any, flow: Any) -> list[Any]:
+            handle, after = array(op, after_last_write(op, flow), flow.name)
+            dtype = op.get_attr("T")
+            return [None, None, reader(handle, op.inputs[1], after, dtype=dtype), flow]
+
+    link_reader(read, write)
+    link_reader(gather, scatter)
+    link_writer(write, read)
+    link_writer(scatter, gather)
+
+    @concat.gradient
+    def _(op: Any, grad: Any, unused_lengths_grad: Any) -> list[Any]:
+        handle, flow = array(op, op.inputs[1], grad.name)
+        return [None, split(handle, grad, op.outputs[1], flow)]
+
+    @split.gradient
+    def _(op: Any, flow: Any) -> list[Any]:
+        handle, after = array(op, after_last_write(op, flow), flow.name)
+        values, _ = concat(handle, after, dtype=op.get_attr("T"))
+        return [None, values, None, flow]
+
+
+_link_gradients(
+    tensor_array_grad_v1, tensor_array_read, tensor_array_write, tensor_array_gather,
+    tensor_array_scatter, tensor_array_concat, tensor_array_split,
+)  # fmt: skip
+_link_gradients(
+    tensor_array_grad_v2, tensor_array_read_v2, tensor_array_write_v2, tensor_array_gather_v2,
+    tensor_array_scatter_v2, tensor_array_concat_v2, tensor_array_split_v2,
+)  # fmt: skip
 
 _op: OpDefinition
 for _op in (

@@ -138,11 +138,7 @@ _GROUPS = {
     "use tf.add_check_numerics_ops or tf.check_numerics": (
         "debugging.enable_check_numerics debugging.disable_check_numerics"
     ),
-    "use tf.nn.ctc_loss with sparse labels": (
-        "nn.ctc_loss_v2 nn.ctc_unique_labels nn.collapse_repeated"
-    ),
     "use tf.random_shuffle": "random_index_shuffle random.experimental.index_shuffle",
-    "use tf.py_func, whose function gets NumPy arrays": "py_function",
     "use tf.map_fn": "vectorized_map",
     "import the graph with tf.import_graph_def, or run it in a session": "wrap_function",
     "batch outside of the graph, or with tf.train.batch": "nondifferentiable_batch_function",

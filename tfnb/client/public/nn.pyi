@@ -69,6 +69,9 @@ from tfnb.ops.cross_entropy_ops import (
     weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits,
 )
 from tfnb.ops.cross_entropy_ops import log_poisson_loss as log_poisson_loss
+from tfnb.ops.ctc_dense import collapse_repeated as collapse_repeated
+from tfnb.ops.ctc_dense import ctc_loss_v2 as ctc_loss_v2
+from tfnb.ops.ctc_dense import ctc_unique_labels as ctc_unique_labels
 from tfnb.ops.ctc_ops import ctc_beam_search_decoder as ctc_beam_search_decoder
 from tfnb.ops.ctc_ops import ctc_beam_search_decoder_v2 as ctc_beam_search_decoder_v2
 from tfnb.ops.ctc_ops import ctc_greedy_decoder as ctc_greedy_decoder
@@ -148,6 +151,7 @@ __all__ = [
     "batch_to_space",
     "bias_add",
     "bidirectional_dynamic_rnn",
+    "collapse_repeated",
     "compute_accidental_hits",
     "compute_average_loss",
     "conv1d",
@@ -167,6 +171,8 @@ __all__ = [
     "ctc_beam_search_decoder_v2",
     "ctc_greedy_decoder",
     "ctc_loss",
+    "ctc_loss_v2",
+    "ctc_unique_labels",
     "depth_to_space",
     "depthwise_conv2d",
     "depthwise_conv2d_backprop_filter",

@@ -32,6 +32,9 @@ TABLE: dict[str, dict[str, str]] = {
         ),
         "errors": "raise_exception_on_not_ok_status",
     },
+    "tfnb.client.eager_function": {
+        "tf": "py_function",
+    },
     "tfnb.client.flag": {
         "flags": (
             "BooleanFlag CantOpenFlagFileError DuplicateFlagError EnumClassFlag EnumFlag Error "
@@ -314,6 +317,9 @@ TABLE: dict[str, dict[str, str]] = {
             "softmax_cross_entropy_with_logits_v2 sparse_softmax_cross_entropy_with_logits "
             "weighted_cross_entropy_with_logits"
         ),
+    },
+    "tfnb.ops.ctc_dense": {
+        "nn": "collapse_repeated ctc_loss_v2 ctc_unique_labels",
     },
     "tfnb.ops.ctc_ops": {
         "nn": "ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder ctc_loss",
@@ -1232,7 +1238,11 @@ OPS: dict[str, str] = {
         "ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam "
         "ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent "
         "ApplyMomentum ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent "
-        "ApplyRMSProp BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e "
+        "ApplyRMSProp BatchCholesky BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D "
+        "BatchIFFT3D BatchMatrixBandPart BatchMatrixDeterminant BatchMatrixDiag "
+        "BatchMatrixDiagPart BatchMatrixInverse BatchMatrixSetDiag BatchMatrixSolve "
+        "BatchMatrixSolveLs BatchMatrixTriangularSolve BatchSelfAdjointEig BatchSelfAdjointEigV2 "
+        "BatchSvd BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e "
         "BesselK1 BesselK1e BesselY0 BesselY1 BlockLSTMGrad BlockLSTMGradV2 "
         "BytesProducedStatsDataset CudnnRNN CudnnRNNBackprop CudnnRNNBackpropV2 CudnnRNNBackpropV3 "
         "CudnnRNNCanonicalToParams CudnnRNNCanonicalToParamsV2 CudnnRNNParamsSize "
@@ -1268,7 +1278,7 @@ OPS: dict[str, str] = {
         "ResourceSparseApplyProximalAdagrad ResourceSparseApplyProximalGradientDescent "
         "ResourceSparseApplyRMSProp ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul "
         "ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate ScatterSub "
-        "ScatterUpdate SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradDA "
+        "ScatterUpdate SelfAdjointEig SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradDA "
         "SparseApplyAdagradV2 SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 "
         "SparseApplyMomentum SparseApplyProximalAdagrad SparseApplyProximalGradientDescent "
         "SparseApplyRMSProp SparseDenseCwiseAdd SparseDenseCwiseDiv SparseReduceMax "
@@ -1442,7 +1452,9 @@ OPS: dict[str, str] = {
         "LookupTableInsertV2 LookupTableRemoveV2 LookupTableSizeV2 MutableDenseHashTableV2 "
         "MutableHashTableOfTensorsV2 MutableHashTableV2"
     ),
-    "tfnb.ops.lookup_v1_ops": "HashTable MutableHashTable MutableHashTableOfTensors",
+    "tfnb.ops.lookup_v1_ops": (
+        "HashTable MutableDenseHashTable MutableHashTable MutableHashTableOfTensors"
+    ),
     "tfnb.ops.map_ops": (
         "EmptyTensorMap TensorMapErase TensorMapHasKey TensorMapInsert TensorMapLookup "
         "TensorMapSize TensorMapStackKeys"
@@ -1466,6 +1478,8 @@ OPS: dict[str, str] = {
         "FusedBatchNormV3 L2Loss LRN LRNGrad"
     ),
     "tfnb.ops.numerics_ops": "CheckNumerics CheckNumericsV2",
+    "tfnb.ops.old_image_ops": "AdjustContrast Conv3DBackpropFilter Conv3DBackpropInput RandomCrop",
+    "tfnb.ops.old_matrix_ops": "BatchCholeskyGrad CholeskyGrad MatrixExponential",
     "tfnb.ops.one_hot_ops": "OneHot",
     "tfnb.ops.optional_ops": "OptionalFromValue OptionalGetValue OptionalHasValue OptionalNone",
     "tfnb.ops.pad_ops": "MirrorPad MirrorPadGrad Pad PadV2",
@@ -1534,7 +1548,7 @@ OPS: dict[str, str] = {
         "ScatterNd ScatterNdNonAliasingAdd TensorScatterAdd TensorScatterMax TensorScatterMin "
         "TensorScatterSub TensorScatterUpdate"
     ),
-    "tfnb.ops.script_ops": "PyFunc PyFuncStateless",
+    "tfnb.ops.script_ops": "EagerPyFunc PyFunc PyFuncStateless",
     "tfnb.ops.searchsorted_ops": "LowerBound UpperBound",
     "tfnb.ops.segment_ops": (
         "SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum SparseSegmentMean "
