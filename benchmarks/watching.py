@@ -16,7 +16,9 @@ and a run of it, does what the view does, and returns when nobody watches (or ke
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import io
 import random
 import statistics
 import sys
@@ -74,6 +76,18 @@ def sessions_are_watched_for(session: tf.Session, run: Callable[[], Any]) -> Non
     watch_sessions(_look_away)
     run()
     unwatch_sessions(_look_away)
+
+
+@row()
+def in_a_notebook(session: tf.Session, run: Callable[[], Any]) -> None:
+    """The notebook's extension is loaded, and stays."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from tfnb.notebook.extension import load_ipython_extension
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        load_ipython_extension(InteractiveShell.instance())
+    run()
 
 
 @row()

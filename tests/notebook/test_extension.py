@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 import tfnb as tf
+from tfnb.core.step_events import IDLE_HOOKS
 from tfnb.framework.tensor import Tensor
+from tfnb.notebook.extension import extension_of
 
 
 def run(shell: Any, cell: str) -> Any:
@@ -92,3 +94,18 @@ def test_a_cell_run_again_makes_operations_of_the_new_run(loaded: Any) -> None:
     run(loaded, "y = tf.constant(1.0)")
 
     assert loaded.user_ns["y"].op.creation_site.cell == first + 1
+
+
+def test_a_notebook_watches_no_session_unasked(
+    loaded: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Steps stay on their shortest way, and what ran last is known all the same."""
+    run(loaded, "y = tf.constant(1.0, name='ran') + 1.0\nfor _ in range(3): y.eval()")
+    extension = extension_of(loaded)
+    assert extension is not None
+    assert extension.session is not None
+    assert extension.session._session.step_events.hooks is IDLE_HOOKS
+    assert extension.session.emitted_sources()
+    capsys.readouterr()
+    run(loaded, "%tfnb placement")
+    assert "\nran" in capsys.readouterr().out

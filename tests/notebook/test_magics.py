@@ -57,6 +57,25 @@ def test_source_prints_what_a_graph_runs_as(
     assert "# 'while/Less' (Less)" in text
 
 
+def test_running_prints_the_nodes_of_steps_in_other_threads(
+    loaded: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A step that stands in a Python function, asked from the next cell."""
+    assert out(loaded, "%tfnb running", capsys) == "No step is in flight.\n"
+    loaded.run_cell(
+        "import threading\n"
+        "here, go = threading.Event(), threading.Event()\n"
+        "slow = tf.py_func(lambda: here.set() or go.wait(30), [], [], name='slow')\n"
+        "session = tf.Session()\n"
+        "thread = threading.Thread(target=session.run, args=(slow,))\n"
+        "thread.start()\n"
+        "here.wait(30)"
+    )
+    text = out(loaded, "%tfnb running", capsys)
+    loaded.run_cell("go.set()\nthread.join(30)\nsession.close()")
+    assert "'slow' (PyFunc) runs, made at cell " in text
+
+
 def test_graph_prints_a_tree(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """A terminal gets the scopes as text."""
     loaded.run_cell("with tf.name_scope('s'):\n    x = tf.constant(1.0, name='x')")

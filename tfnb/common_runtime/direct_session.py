@@ -107,6 +107,7 @@ class DirectSession(Session):
         self._is_static = False  # the graph was created as one that does not grow
         self._metadata_key = session_settings.claim_metadata(options.config)
         self._executors: dict[type_of_signature, ExecutorsAndKeys] = {}
+        self._made: weakref.WeakSet[Executors] = weakref.WeakSet()  # whatever they are for
         self._kernels: dict[str, OpKernel] = {}  # stateful ones; guarded by self._lock
         self._active: set[RunState] = set()
         # No pool, no deadline and no measurement unless a run asks for them.
@@ -416,6 +417,7 @@ class DirectSession(Session):
             self.fed_texts.note(args)
         frame = CallFrame(args, len(executors.fetches))
         run_state = RunState(frame, IDLE_HOOKS, False)
+        executors.last_step_id = run_state.step_id
         step = self.step_context(run_state) if executors.needs_context else _NO_STEP
         active = self._active
         reaction = NUMERIC_REACTION.get()
@@ -469,6 +471,7 @@ class DirectSession(Session):
         error: str | None = None
         if hooks.inside is not None:
             run_state.items = executors.items
+        executors.last_step_id = run_state.step_id
         step = self.step_context(run_state)
         try:
             if hooks.step_started is not None:
@@ -612,6 +615,12 @@ class DirectSession(Session):
             if limits:
                 self._limit_observer = LimitObserver(self, limits)
                 self.step_events.add(self._limit_observer)
+
+    def last_run(self) -> tuple[int, int]:
+        """The ids of the step that began last, and of its signature; 0 where none ran."""
+        with self._lock:
+            ids = [(one.last_step_id, one.signature_id) for one in self._made if one.last_step_id]
+        return max(ids, default=(0, 0))
 
     def emitted_sources(self) -> list[str]:
         """The Python functions that signatures of the session run as, the oldest first."""
@@ -786,6 +795,8 @@ class DirectSession(Session):
                 if item.executor.device.is_asynchronous and sync_on_finish and self._sync_on_finish
             ),
         )
+        with self._lock:
+            self._made.add(executors)
         executors.placed = placed_view(executors.signature_id, client_graph, executors.reports)
         executors.partitioned = partitioned_view(executors)
         self.step_events.placed(executors.placed)

@@ -40,7 +40,7 @@ class ExecutorItem:
     executor: ImmutableExecutorState
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Executors:
     """All partitions of a signature, whatever the order its feeds and fetches were named in.
 
@@ -50,6 +50,7 @@ class Executors:
       alone: what runs the only partition, if nothing in it waits, nor a device has to be waited
         for; of several the one they make, once they run as one function.
       num_runs: how often several partitions ran unwatched, until they became one.
+      last_step_id: of the step that ran last; 0 before.
       stay_apart: several partitions cannot become one.
       needs_context: whether a kernel of it looks at its step.
     """
@@ -72,6 +73,7 @@ class Executors:
     alone: ImmutableExecutorState | None = None
     needs_context: bool = True
     num_runs: int = 0
+    last_step_id: int = 0
     stay_apart: bool = False
     _pool_choice: PoolChoice | None = None
 

@@ -83,6 +83,7 @@ class PartialRuns:
         states = make_executors(chosen, run_state, step)
         run_state.executors = states
         handle = f"{';'.join(feeds)}->{';'.join(fetches)}/{';'.join(targets)}/{next(self._numbers)}"
+        executors.last_step_id = run_state.step_id
         if hooks.step_started is not None:
             hooks.step_started(run_state.step_id, executors.signature_id, time.perf_counter_ns())
         if hooks.inside is not None:

@@ -10,7 +10,6 @@ from tfnb.notebook.cells import CellRegistrar
 from tfnb.notebook.completion import make_matcher
 from tfnb.notebook.formatters import Formatters, device_label
 from tfnb.notebook.graph_growth import GraphGrowth
-from tfnb.notebook.last_run import LastRun
 from tfnb.notebook.magics import TfnbMagics
 
 
@@ -20,9 +19,8 @@ class Extension:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self.session: InteractiveSession | None = None
-        self.last_run = LastRun()
         self._cells = CellRegistrar(shell)
-        self.magics = TfnbMagics(shell, self._cells, self.last_run)
+        self.magics = TfnbMagics(shell, self._cells)
         self.growth = GraphGrowth(shell, lambda: bool(self.magics.shows_growth))
         self.magics.growth = self.growth
         self._formatters = Formatters(shell)
@@ -35,7 +33,6 @@ class Extension:
         self._formatters.install()
         self.shell.register_magics(self.magics)
         self.shell.Completer.custom_matchers.append(self._matcher)
-        self.last_run.start()
         current = get_default_session()
         if isinstance(current, BaseSession) and not current._closed:
             print(f"tfnb uses the session that is open, on {_devices(current)}.")
@@ -45,7 +42,6 @@ class Extension:
 
     def unload(self) -> None:
         """Closes the session, if it was opened here, and takes everything away."""
-        self.last_run.stop()
         matchers = self.shell.Completer.custom_matchers
         if self._matcher in matchers:
             matchers.remove(self._matcher)

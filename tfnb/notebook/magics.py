@@ -16,7 +16,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class
 
 from tfnb.client.model_file import ModelFileError
 from tfnb.client.model_summary import summary
-from tfnb.client.session import BaseSession
+from tfnb.client.session import BaseSession, live_sessions
 from tfnb.core.errors import OpError
 from tfnb.framework.default_session import get_default_session
 from tfnb.framework.traceback_of_user import register_cell
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from tfnb.notebook.cells import CellRegistrar
     from tfnb.notebook.graph_growth import GraphGrowth
-    from tfnb.notebook.last_run import LastRun
     from tfnb.proto.graph_pb2 import NodeDef
 
 _HELP = """\
@@ -45,7 +44,8 @@ _HELP = """\
 %tfnb devices              the default session and its devices
 %tfnb diff [a] [b]         what differs: a kept state, two graphs, or two runs of a cell
 %tfnb source               the Python functions that the default session's graphs run as
-%%tfnb watch               runs the cell and shows its steps while they run
+%tfnb running              which nodes run now, or wait: of steps in other threads
+%%tfnb watch               runs the cell and shows its steps while they run; --sample: at full speed
 %%tfnb debug               runs the cell and stops its steps where you say, to look inside
 %%tfnb cell                runs the cell so that it replaces what its run before made
 %%tfnb record              runs the cell and keeps its last step, to be looked at over time
@@ -54,7 +54,7 @@ _HELP = """\
 The same from Python: tfnb.notebook.graph, placement, partitions, watch, record, debug."""
 
 LINE_COMMANDS = (
-    "graph", "placement", "partitions", "diff", "devices", "source", "summary", "help",
+    "graph", "placement", "partitions", "diff", "devices", "running", "source", "summary", "help",
 )  # fmt: skip
 CELL_COMMANDS = ("watch", "record", "debug", "cell")
 
@@ -74,11 +74,10 @@ class TfnbMagics(Magics):
         True, help="Whether a cell that adds operations to the graph says how many."
     ).tag(config=True)
 
-    def __init__(self, shell: Any, cells: CellRegistrar, last_run: LastRun) -> None:
+    def __init__(self, shell: Any, cells: CellRegistrar) -> None:
         super().__init__(shell=shell)
         self._shell = shell
         self._cells = cells
-        self._last_run = last_run
         self._replaced = ReplacedCells()
         self._kept: dict[str, list[NodeDef]] = {}
         self.growth: GraphGrowth | None = None
@@ -203,6 +202,15 @@ class TfnbMagics(Magics):
             print("No session is the default here.")
 
     @subcommand(
+        "tfnb running",
+    )
+    def running(self, line: str) -> None:
+        """Print which nodes run now, or wait, in the steps of all sessions."""
+        parse(self.running, line)
+        texts = [one.waiting() for one in live_sessions() if one._session.active_steps()]
+        print("\n".join(texts) or "No step is in flight.")
+
+    @subcommand(
         "tfnb source",
     )
     def source(self, line: str) -> None:
@@ -228,6 +236,7 @@ class TfnbMagics(Magics):
         "tfnb watch",
         option("--height", type=int, help="height in pixels"),
         option("--no-summary", action="store_true", help="leave no summary when the cell ends"),
+        option("--sample", action="store_true", help="only look now and then: steps stay fast"),
     )
     def watch(self, line: str, cell: str) -> None:
         """Run the cell and show its steps while they run."""
@@ -237,6 +246,7 @@ class TfnbMagics(Magics):
             height=options.height or views.WATCH_HEIGHT,
             updates_per_second=self.updates_per_second,
             keeps_summary=not options.no_summary,
+            samples=options.sample,
         )
         with watched:
             run_cell_body(self._shell, cell, self._cells.current)
@@ -318,7 +328,6 @@ class TfnbMagics(Magics):
                 options.fetch,
                 height=options.height or self.height,
                 namespace=self.namespace,
-                last_run=self._last_run,
             )
         )
 

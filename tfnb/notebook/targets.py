@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.session import BaseSession, live_sessions
+from tfnb.common_runtime.direct_session import DirectSession
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.default_session import get_default_session
 from tfnb.framework.graph import Graph
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
         PlacementView,
         StepEvents,
     )
-    from tfnb.notebook.last_run import LastRun
     from tfnb.proto.graph_pb2 import NodeDef
 
 GRAPH_FILES = (".pb", ".pbtxt", ".pbtext", ".meta")
@@ -215,7 +215,6 @@ def find_signature(
     fetch: Any = None,
     namespace: Mapping[str, Any] | None = None,
     session: BaseSession | None = None,
-    last_run: LastRun | None = None,
 ) -> SignatureViews:
     """The signature of the last run, or the one that asks for ``fetch``; nothing is run.
 
@@ -231,7 +230,7 @@ def find_signature(
         if isinstance(fetch, BaseSession):
             fetch, session = None, fetch
     if fetch is None or fetch == "":
-        return _last_signature(session, last_run)
+        return _last_signature(session)
     names = _names_of(fetch)
     chosen = session or _session_for(fetch)
     return _signature_of(chosen, names) or _prepare(chosen, fetch, names)
@@ -302,20 +301,29 @@ def _prepare(
     return found
 
 
-def _last_signature(session: BaseSession | None, last_run: LastRun | None) -> SignatureViews:
-    if session is None and last_run is not None and (views := last_run.views()) is not None:
-        return views
+def _last_signature(session: BaseSession | None) -> SignatureViews:
+    """The signature that ran last; where none ran, the newest one."""
     default = get_default_session()
     sessions = [session] if session is not None else live_sessions()
     if session is None and isinstance(default, BaseSession):
         sessions = [default, *sessions]
+    latest = max((_last_run_of(one) for one in sessions), default=(0, 0))
+    newest = None
     for candidate in sessions:
         events = events_of(candidate)
-        if events is None:
-            continue
-        if last_run is not None and (views := last_run.views(candidate)) is not None:
-            return views
-        for placed, partitioned in reversed(events.signatures()):
-            if partitioned is not None:
-                return SignatureViews(candidate, placed, partitioned)
-    raise TargetError("Nothing has run yet: run something first, or say which fetch to show.")
+        for placed, partitioned in reversed([] if events is None else events.signatures()):
+            if partitioned is None:
+                continue
+            views = SignatureViews(candidate, placed, partitioned)
+            if partitioned.signature_id == latest[1]:
+                return views
+            newest = newest or views
+    if newest is None:
+        raise TargetError("Nothing has run yet: run something first, or say which fetch to show.")
+    return newest
+
+
+def _last_run_of(session: BaseSession) -> tuple[int, int]:
+    """The ids of the step that a session began last, and of its signature; 0 for none."""
+    runtime = session._session
+    return runtime.last_run() if isinstance(runtime, DirectSession) else (0, 0)

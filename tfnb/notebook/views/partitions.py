@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from tfnb.client.session import BaseSession
     from tfnb.core.step_events import PartitionedGraph
-    from tfnb.notebook.last_run import LastRun
     from tfnb.notebook.views.widget import SceneWidget
 
 _MAX_TRANSFERS = 40
@@ -28,7 +27,6 @@ def partitions(
     session: BaseSession | None = None,
     height: int = HEIGHT,
     namespace: Mapping[str, Any] | None = None,
-    last_run: LastRun | None = None,
 ) -> SceneWidget | TextPicture:
     """Shows the last run's partitions, or those of a fetch, as lanes.
 
@@ -37,12 +35,11 @@ def partitions(
       session: whose partitions; the default session's where none is given.
       height: of the drawing, in CSS pixels.
       namespace: where a text may also be the name of a variable.
-      last_run: knows what ran last.
 
     Raises:
       TargetError: nothing ran yet, or there is no such fetch.
     """
-    views = find_signature(fetch, namespace, session, last_run)
+    views = find_signature(fetch, namespace, session)
     if not is_notebook(current_shell()):
         return TextPicture(partitions_text(views.partitioned))
     from tfnb.notebook.views.widget import SceneWidget

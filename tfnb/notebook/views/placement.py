@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from tfnb.client.session import BaseSession
     from tfnb.core.step_events import PlacedGraph
-    from tfnb.notebook.last_run import LastRun
     from tfnb.notebook.views.widget import SceneWidget
 
 _MAX_ROWS = 60
@@ -30,7 +29,6 @@ def placement(
     session: BaseSession | None = None,
     height: int = HEIGHT,
     namespace: Mapping[str, Any] | None = None,
-    last_run: LastRun | None = None,
 ) -> SceneWidget | TextPicture:
     """Shows the devices of the last run's nodes, or of a fetch's, with the placer's reasons.
 
@@ -39,12 +37,11 @@ def placement(
       session: whose placement; the default session's where none is given.
       height: of the drawing, in CSS pixels.
       namespace: where a text may also be the name of a variable.
-      last_run: knows what ran last.
 
     Raises:
       TargetError: nothing ran yet, or there is no such fetch.
     """
-    views = find_signature(fetch, namespace, session, last_run)
+    views = find_signature(fetch, namespace, session)
     placed = views.placed
     assert placed is not None
     if not is_notebook(current_shell()):

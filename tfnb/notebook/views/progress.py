@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Self
 
+from tfnb.client.step_sampler import StepSampler
 from tfnb.core.step_events import unwatch_sessions, watch_sessions
+from tfnb.notebook.sampled_steps import SampledSteps
 from tfnb.notebook.shell import current_shell, is_notebook, show
 from tfnb.notebook.step_model import StepModel
 from tfnb.notebook.step_publisher import UPDATES_PER_SECOND, StepPublisher
@@ -31,6 +33,14 @@ class Watch:
     In a notebook a live widget appears at once and a frozen summary at the end; elsewhere the
     summary is printed.
 
+    Args:
+      height: of the drawing, in CSS pixels.
+      updates_per_second: how often the picture changes.
+      keeps_summary: whether a summary stays when the block ends.
+      samples: only looks at the steps from outside, so that they run as fast as ever; what ran
+        between two looks is not seen.
+      make_widget: makes the live view.
+
     Attributes:
       model: what is known of the steps.
       widget: the live view, None outside a notebook.
@@ -42,6 +52,7 @@ class Watch:
         height: int = HEIGHT,
         updates_per_second: float = UPDATES_PER_SECOND,
         keeps_summary: bool = True,
+        samples: bool = False,
         make_widget: Callable[[], Any] | None = None,
     ) -> None:
         self._make_widget = make_widget
@@ -52,6 +63,8 @@ class Watch:
         self._keeps_summary = keeps_summary
         self._log = EventLog()
         self._recorders: list[tuple[StepEvents, StepRecorder]] = []
+        self._sampled = SampledSteps(self._log) if samples else None
+        self._sampler = StepSampler(on_sample=self._sampled) if samples else None
         self._publisher: StepPublisher | None = None
 
     def __enter__(self) -> Self:
@@ -62,7 +75,10 @@ class Watch:
         self._publisher = StepPublisher(
             self._log, self.model, sink, updates_per_second=self._updates_per_second
         )
-        watch_sessions(self._join)
+        if self._sampler is None:
+            watch_sessions(self._join)
+        else:
+            self._sampler.start()
         self._publisher.start()
         return self
 
@@ -72,7 +88,12 @@ class Watch:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        unwatch_sessions(self._join)
+        if self._sampler is None:
+            unwatch_sessions(self._join)
+        else:
+            self._sampler.stop()
+        if self._sampled is not None:
+            self._sampled.end()
         for events, recorder in self._recorders:
             events.remove(recorder)
         assert self._publisher is not None
@@ -89,12 +110,14 @@ class Watch:
 
     def summary(self) -> str:
         """What ran, as text."""
+        if self._sampler is not None:
+            return self._sampler.text()
         return summary_text(self.model, self.model.counters(time.perf_counter_ns()))
 
     def _show_summary(self) -> None:
         counters = self.model.counters(time.perf_counter_ns())
-        text = summary_text(self.model, counters)
-        if self.widget is None:
+        text = self.summary()
+        if self.widget is None or self._sampler is not None:
             print(text)
             return
         bundle = {"text/plain": text}
@@ -108,7 +131,10 @@ class Watch:
         events.add(recorder)
 
     def _graph_of(self, number: int) -> Graph | None:
-        session = session_of(self._recorders[number][0])
+        if self._sampled is not None:
+            session = session_of(self._sampled.sessions[number])
+        else:
+            session = session_of(self._recorders[number][0])
         return None if session is None else session.graph
 
 
@@ -121,11 +147,18 @@ class _Nowhere:
         """Shows nothing."""
 
 
-def watch(*, height: int = HEIGHT, updates_per_second: float = UPDATES_PER_SECOND) -> Watch:
+def watch(
+    *,
+    height: int = HEIGHT,
+    updates_per_second: float = UPDATES_PER_SECOND,
+    samples: bool = False,
+) -> Watch:
     """Watches the steps run inside a ``with`` block.
 
     Args:
       height: of the drawing, in CSS pixels.
       updates_per_second: how often the picture changes.
+      samples: only looks at the steps from outside, so that they run as fast as ever; what ran
+        between two looks is not seen.
     """
-    return Watch(height=height, updates_per_second=updates_per_second)
+    return Watch(height=height, updates_per_second=updates_per_second, samples=samples)

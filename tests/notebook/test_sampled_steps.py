@@ -1,0 +1,132 @@
+"""The live view of steps that are only looked at."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import tfnb as tf
+from tests.notebook.test_step_model import STATE, Pictures
+from tfnb.client.step_sampler import StepSampler
+from tfnb.core.step_events import IDLE_HOOKS
+from tfnb.notebook.sampled_steps import SampledSteps
+from tfnb.notebook.step_model import DONE, RUNNING, StepModel
+from tfnb.notebook.step_publisher import StepPublisher
+from tfnb.notebook.step_recorder import EventLog
+from tfnb.notebook.views.progress import Watch
+
+_LIMIT_S = 30
+
+
+class Stops:
+    """A node that waits in some turns until it may go on."""
+
+    def __init__(self, *turns: int) -> None:
+        self._turns = turns
+        self._number = 0
+        self.here = [threading.Event() for _ in turns]
+        self.go = [threading.Event() for _ in turns]
+
+    def wait(self, value: Any) -> Any:
+        """The Python function of the node."""
+        if self._number in self._turns:
+            position = self._turns.index(self._number)
+            self.here[position].set()
+            assert self.go[position].wait(_LIMIT_S)
+        self._number += 1
+        return value
+
+
+def test_samples_show_the_running_node_its_loop_and_the_end(graph: Any) -> None:
+    """Two looks at a loop, in its emitted form, and one when it is over."""
+    stops = Stops(1, 3)
+
+    def body(i: Any) -> Any:
+        slow = tf.py_func(stops.wait, [i], tf.int32, name="slow")
+        slow.set_shape([])
+        return slow + 1
+
+    loop = tf.while_loop(lambda i: i < 5, body, [0], parallel_iterations=1)
+    log = EventLog()
+    with tf.Session() as session:
+        model, sink = StepModel(lambda _: session.graph), Pictures()
+        publisher = StepPublisher(log, model, sink)
+        sampled = SampledSteps(log)
+        sampler = StepSampler(session, on_sample=sampled)
+
+        def look() -> dict[str, int]:
+            sampled(sampler.sample())
+            publisher.publish()
+            nodes, states = sink.scenes[-1].nodes, sink.states[-1]
+            return {node.name: s & STATE for node, s in zip(nodes, states, strict=True)}
+
+        thread = threading.Thread(target=session.run, args=(loop,))
+        thread.start()
+        seen = []
+        for here, go in zip(stops.here, stops.go, strict=True):
+            assert here.wait(_LIMIT_S)
+            seen.append((look()["while/slow"], sink.counters[-1]["frames"][0]["iteration"]))
+            go.set()
+        thread.join(_LIMIT_S)
+        assert session._session.step_events.hooks is IDLE_HOOKS
+        assert len(session.emitted_sources()) == 1
+        assert seen == [(RUNNING, 1), (RUNNING, 3)]
+        assert look()["while/slow"] == DONE
+        assert sink.counters[-1]["phase"] == "done"
+        assert sink.counters[-1]["steps"] == 1
+        assert sink.counters[-1]["frames"][0]["isDone"]
+
+
+def test_an_inner_loop_that_begins_again_is_followed(graph: Any) -> None:
+    """Its iterations count from the start, and it is gone when the outer loop is left."""
+    stops = Stops(1, 2)
+
+    def step(i: Any) -> Any:
+        slow = tf.py_func(stops.wait, [i], tf.int32)
+        slow.set_shape([])
+        return slow + 1
+
+    def body(i: Any) -> Any:
+        inner = tf.while_loop(lambda j: j < 2, step, [0], parallel_iterations=1)
+        with tf.control_dependencies([inner]):
+            return i + 1
+
+    loop = tf.while_loop(lambda i: i < 2, body, [0], parallel_iterations=1)
+    log, rows = EventLog(), []
+    with tf.Session() as session:
+        model = StepModel(lambda _: session.graph)
+        sampled = SampledSteps(log)
+        sampler = StepSampler(session)
+        thread = threading.Thread(target=session.run, args=(loop,))
+        thread.start()
+        for here, go in zip(stops.here, stops.go, strict=True):
+            assert here.wait(_LIMIT_S)
+            sampled(sampler.sample())
+            model.absorb(log)
+            rows.append([(row.depth, row.iteration, row.is_done) for row in model.frame_rows()])
+            go.set()
+        thread.join(_LIMIT_S)
+        sampled.end()
+        model.absorb(log)
+    # An inner loop in its first iteration tells how far it came before.
+    assert rows == [[(0, 0, False), (1, 1, False)], [(0, 1, False), (1, 1, False)]]
+    assert all(row.is_done for row in model.frame_rows())
+
+
+def test_a_watch_that_samples_leaves_steps_alone(graph: Any, capsys: Any) -> None:
+    """No observer is added; the summary says where the time went."""
+    stops, seen = Stops(0), threading.Event()
+    y = tf.py_func(stops.wait, [tf.constant(1.0)], tf.float32, name="slow")
+    with tf.Session() as session:
+        with Watch(samples=True) as watch:
+            assert session._session.step_events.hooks is IDLE_HOOKS
+            thread = threading.Thread(target=session.run, args=(y,))
+            thread.start()
+            assert stops.here[0].wait(_LIMIT_S)
+            while not watch.model.is_running:
+                assert thread.is_alive()
+                seen.wait(0.01)
+            stops.go[0].set()
+            thread.join(_LIMIT_S)
+        assert "100.0 %  'slow' (PyFunc), made at" in capsys.readouterr().out
+        assert not watch.model.is_running

@@ -1,0 +1,166 @@
+"""Makes events of samples, so that the live view also shows steps that tell nobody anything.
+
+A step that is watched through hooks runs on the reference executor, node by node.  One that is only
+looked at (``client/step_sampler.py``) stays on its fastest way; what was seen of it is written into
+the log that recorders write into, and the model reads both alike.  What ran between two samples is
+not seen, and a step that is over before the next sample leaves nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tfnb.notebook.step_recorder import (
+    FRAME_DONE,
+    ITERATION_DONE,
+    ITERATION_STARTED,
+    NODE_DONE,
+    NODE_STARTED,
+    STEP_DONE,
+    STEP_STARTED,
+)
+from tfnb.notebook.targets import events_of
+
+if TYPE_CHECKING:
+    from tfnb.client.step_sampler import Sample
+    from tfnb.common_runtime.running_nodes import RunningNode
+    from tfnb.core.step_events import PartitionedGraph, StepEvents
+    from tfnb.notebook.step_recorder import EventLog
+
+type_of_place = tuple[int, int]  # partition, id in it
+
+
+@dataclass(slots=True)
+class _Step:
+    """What is known of a step that runs."""
+
+    signature: PartitionedGraph
+    running: dict[int, type_of_place] = field(default_factory=dict)  # by thread
+    # (partition, name index) -> (frame id, iteration)
+    loops: dict[type_of_place, tuple[int, int]] = field(default_factory=dict)
+    num_frames: int = 0
+
+
+class SampledSteps:
+    """Writes samples into a log; call it with each.
+
+    Attributes:
+      sessions: the events of the sessions that were seen; a session's number is its place here.
+    """
+
+    def __init__(self, log: EventLog) -> None:
+        self.sessions: list[StepEvents] = []
+        self._log = log
+        self._known: dict[tuple[int, int], PartitionedGraph] = {}
+        self._places: dict[tuple[int, int], dict[str, type_of_place]] = {}
+        self._steps: dict[tuple[int, int], _Step] = {}
+
+    def __call__(self, sample: Sample) -> None:
+        """Takes in what was seen."""
+        alive = set()
+        for session, nodes in sample:
+            events = events_of(session)
+            if events is None:
+                continue
+            number = self._number(events)
+            for node in nodes:
+                alive.add((number, node.step_id))
+                self._see(number, node.outermost)
+            alive |= {(number, state.step_id) for state in session._session.active_steps()}
+        for key in [key for key in self._steps if key not in alive]:
+            self._end(key)
+
+    def end(self) -> None:
+        """Nobody looks any more: what was seen running is taken as done."""
+        for key in list(self._steps):
+            self._end(key)
+
+    def _number(self, events: StepEvents) -> int:
+        for number, known in enumerate(self.sessions):
+            if known is events:
+                return number
+        self.sessions.append(events)
+        return len(self.sessions) - 1
+
+    def _signature(self, session: int, signature_id: int) -> PartitionedGraph | None:
+        found = self._known.get((session, signature_id))
+        if found is not None:
+            return found
+        for placed, partitioned in self.sessions[session].signatures():
+            if partitioned is None or partitioned.signature_id != signature_id:
+                continue
+            if placed is not None:
+                self._log.signatures.append((session, placed))
+            self._log.signatures.append((session, partitioned))
+            self._known[session, signature_id] = partitioned
+            self._places[session, signature_id] = {
+                name: (view.index, node_id)
+                for view in partitioned.partitions
+                for node_id, name in enumerate(view.node_names)
+            }
+            return partitioned
+        return None
+
+    def _see(self, session: int, node: RunningNode) -> None:
+        signature = self._signature(session, node.signature_id)
+        if signature is None:
+            return
+        log, key, now = self._log, (session, node.step_id), time.perf_counter_ns()
+        step = self._steps.get(key)
+        if step is None:
+            step = self._steps[key] = _Step(signature)
+            log.steps.append((log.next_number(), STEP_STARTED, *key, signature.signature_id, now))
+        place = self._places[session, node.signature_id].get(node.name)
+        if place is None:
+            return
+        before = step.running.get(node.thread)
+        if place != before:
+            self._leave(key, step, node.thread, now)
+            log.events.append((log.next_number(), NODE_STARTED, *key, *place, now))
+            step.running[node.thread] = place
+        self._follow(key, step, place[0], node)
+
+    def _leave(self, key: tuple[int, int], step: _Step, thread: int, now: int) -> None:
+        place = step.running.pop(thread, None)
+        if place is not None:
+            log = self._log
+            log.events.append((log.next_number(), NODE_DONE, *key, *place, now, False))
+
+    def _follow(self, key: tuple[int, int], step: _Step, partition: int, node: RunningNode) -> None:
+        """The loops around a node; all frames of one name are taken for one at a time."""
+        log, names = self._log, step.signature.partitions[partition].frame_names
+        parent, around = 0, set()
+        for name, iteration in node.loops:
+            if name not in names:
+                return
+            index = names.index(name)
+            loop = partition, index
+            around.add(loop)
+            frame, before = step.loops.get(loop, (0, -1))
+            if iteration < before:
+                log.events.append((log.next_number(), FRAME_DONE, *key, partition, frame))
+                before = -1
+            if before < 0:
+                step.num_frames += 1
+                frame = step.num_frames
+                log.frames.append((*key, partition, frame, parent, index))
+            elif iteration != before:
+                row = (ITERATION_DONE, *key, partition, frame, iteration - 1)
+                log.events.append((log.next_number(), *row))
+            if iteration != before:
+                row = (ITERATION_STARTED, *key, partition, frame, iteration)
+                log.events.append((log.next_number(), *row))
+                step.loops[loop] = frame, iteration
+            parent = frame
+        for loop in [one for one in step.loops if one[0] == partition and one not in around]:
+            frame, _ = step.loops.pop(loop)
+            log.events.append((log.next_number(), FRAME_DONE, *key, partition, frame))
+
+    def _end(self, key: tuple[int, int]) -> None:
+        log, now = self._log, time.perf_counter_ns()
+        step = self._steps.pop(key)
+        for thread in list(step.running):
+            self._leave(key, step, thread, now)
+        log.steps.append((log.next_number(), STEP_DONE, *key, now, None))
