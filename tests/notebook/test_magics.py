@@ -65,7 +65,7 @@ def test_running_prints_the_nodes_of_steps_in_other_threads(
     loaded.run_cell(
         "import threading\n"
         "here, go = threading.Event(), threading.Event()\n"
-        "slow = tf.py_func(lambda: here.set() or go.wait(30), [], [], name='slow')\n"
+        "slow = tf.py_func(lambda: here.set() or go.wait(30), [], tf.bool, name='slow')\n"
         "session = tf.Session()\n"
         "thread = threading.Thread(target=session.run, args=(slow,))\n"
         "thread.start()\n"
