@@ -44,6 +44,14 @@ class Oracle:
                 return "varies"
         return first
 
+    def varies(self, case: Case, optimize: bool, first: Answer, times: int = 8) -> bool:
+        """Whether one of some further answers differs from the first: two threads race in it."""
+        return any(
+            isinstance(another := self._ask(case, optimize), str)
+            or _comparable(another) != _comparable(first)
+            for _ in range(times)
+        )
+
     def _ask(self, case: Case, optimize: bool) -> Answer | str:
         process = self._process
         if process is None:
