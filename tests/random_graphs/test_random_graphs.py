@@ -22,7 +22,7 @@ from tests.random_graphs.answers import answer_of, differences
 from tests.random_graphs.case import Case
 from tests.random_graphs.generator import case_of_seed, random_case
 from tests.random_graphs.liveness import ALWAYS, are_exclusive, both, either, implies, literal
-from tests.random_graphs.ways import disagreements
+from tests.random_graphs.ways import disagreements, lowered_line_by_line, stepped, traced
 
 if TYPE_CHECKING:
     import random
@@ -38,6 +38,21 @@ def test_a_random_graph_gives_what_tensorflow_gave(stored: dict[str, Any]) -> No
     optimize = stored["optimize"]
     got = json.loads(json.dumps(answer_of(tfnb, case, optimize)))
     assert not differences(case, stored["answer"], got, not optimize, not optimize)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(8))
+def test_steps_lines_and_traces_of_stored_graphs_execute_what_the_reference_does(
+    block: int,
+) -> None:
+    """A debugger's steps, the lines of an emitted function, the nodes of a trace: how often each.
+
+    The stored graphs, whose counts on the reference are TensorFlow's (the test above).
+    """
+    for stored in STORED[block::8]:
+        case = Case.from_json(stored["case"])
+        found = disagreements(case, (stepped, lowered_line_by_line, traced))
+        assert (stored["seed"], found) == (stored["seed"], [])
 
 
 _SETTINGS = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import copy
 import random
+import sys
 from collections import Counter
+from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 import tfnb.common_runtime.direct_session_factory
 import tfnb.ops.all_ops  # noqa: F401
 from tests.random_graphs.case import Case, Node, Step, array_of, value_of
+from tfnb.common_runtime.immutable_executor_state import CONTEXT, PURE, PURE_ONE
 from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
 from tfnb.common_runtime.session_factory import SessionOptions, new_session
 from tfnb.core import errors
@@ -24,7 +27,9 @@ from tfnb.core.step_events import StepObserver
 from tfnb.proto import config_pb2, graph_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from types import FrameType
 
     from tfnb.common_runtime.direct_session import DirectSession
 
@@ -33,13 +38,36 @@ Outcome = dict[str, Any]
 _TIMEOUT_MS = 20_000
 
 
-class Executions(StepObserver):
-    """Counts live executions by name of the node."""
+class Counts:
+    """Live executions by name of the node; this one counts none."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
+
+    def attach(self, session: DirectSession) -> None:
+        """Prepares to count those of a session."""
+
+    def counting(self) -> AbstractContextManager[None]:
+        """A context that a step runs in."""
+        return nullcontext()
+
+    def take(self) -> dict[str, int]:
+        """The counts since the last call, without what the runtime added to the graph."""
+        counts, self.counts = self.counts, Counter()
+        return {n: c for n, c in sorted(counts.items()) if "/" not in n and n[0] != "_"}
+
+
+class Executions(Counts, StepObserver):
+    """As an observer hears of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self._names: dict[int, list[tuple[str, ...]]] = {}
         self._signature = 0
+
+    def attach(self, session: DirectSession) -> None:
+        """Listens."""
+        session.step_events.add(self)
 
     def graph_partitioned(self, partitioned: Any) -> None:
         """Notes the names."""
@@ -64,9 +92,94 @@ class Executions(StepObserver):
         if not is_dead:
             self.counts[self._names[self._signature][partition][node_id]] += 1
 
+
+class Steps(Counts):
+    """As a debugger sees them that stops before and behind each node."""
+
+    def attach(self, session: DirectSession) -> None:
+        """Drives the session's steps."""
+        session.step_events.set_debugger(self)
+
+    def wants(self, run_state: Any) -> bool:
+        """Drives all steps."""
+        return True
+
+    def choose(self, executor: Any, ready: Any) -> Any:
+        """The first that is ready."""
+        return ready.popleft()
+
+    def ran(self, executor: Any, tagged: Any, outputs: Any) -> None:
+        """Counts."""
+        item, _, is_dead = tagged
+        if not is_dead:
+            self.counts[item.name] += 1
+
+
+class Traces(Counts):
+    """As the trace of a step lists them."""
+
+    def run(
+        self,
+        session: DirectSession,
+        feeds: dict[str, Any],
+        fetches: list[str],
+        targets: list[str],
+    ) -> list[Any]:
+        """Runs a step with a full trace."""
+        options = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE)
+        metadata = config_pb2.RunMetadata()
+        try:
+            return session.run(feeds, fetches, targets, options, metadata)
+        finally:
+            for device in metadata.step_stats.dev_stats:
+                self.counts.update(node.node_name for node in device.node_stats)
+
+
+class Lines(Counts):
+    """As the lines of emitted functions run: those of nodes that compute something."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._passed: Counter[tuple[str, int]] = Counter()
+        self._session: DirectSession | None = None
+
+    def attach(self, session: DirectSession) -> None:
+        """Remembers where the functions are."""
+        self._session = session
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Traces this thread."""
+        before = sys.gettrace()
+        sys.settrace(self._enter)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+
+    def _enter(self, frame: FrameType, event: str, arg: Any) -> Any:
+        is_step = frame.f_code.co_filename.startswith("<tfnb step")
+        return self._line if is_step and frame.f_code.co_name == "step" else None
+
+    def _line(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if event == "line":
+            self._passed[frame.f_code.co_filename, frame.f_lineno] += 1
+        return self._line
+
     def take(self) -> dict[str, int]:
-        """The counts since the last call, without what the runtime added to the graph."""
-        counts, self.counts = self.counts, Counter()
+        """Also of nodes that did not run: 0."""
+        assert self._session is not None
+        passed, self._passed = self._passed, Counter()
+        counts: dict[str, int] = {}
+        for step in self._session.lowered_steps():
+            for emitted in step.functions():
+                if not any(filename == emitted.filename for filename, _ in passed):
+                    continue
+                for line, item in enumerate(emitted.items):
+                    if item is not None and item.action in (PURE, PURE_ONE, CONTEXT):
+                        # A node may have a line that reads a variable, and one that unpacks.
+                        times = passed[emitted.filename, line]
+                        counts[item.name] = max(counts.get(item.name, 0), times)
         return {n: c for n, c in sorted(counts.items()) if "/" not in n and n[0] != "_"}
 
 
@@ -85,7 +198,7 @@ def optimized_config() -> config_pb2.ConfigProto:
 
 def reference(case: Case) -> list[Outcome]:
     """Watched, without passes: what all ways are held to."""
-    return _script(case, plain_config(), watched=True)
+    return _script(case, plain_config(), counts=Executions())
 
 
 def unwatched(case: Case) -> list[Outcome]:
@@ -100,13 +213,25 @@ def optimized(case: Case) -> list[Outcome]:
 
 def traced(case: Case) -> list[Outcome]:
     """With a full trace of every step."""
-    return _script(case, plain_config(), run=_traced_run)
+    traces = Traces()
+    return _script(case, plain_config(), run=traces.run, counts=traces)
 
 
 def lowered(case: Case) -> list[Outcome]:
     """As emitted functions from the first step on, where the graph allows it."""
     with lowering(Lowering.ALWAYS):
         return _script(case, plain_config())
+
+
+def lowered_line_by_line(case: Case) -> list[Outcome]:
+    """The same, with a look at which lines run."""
+    with lowering(Lowering.ALWAYS):
+        return _script(case, plain_config(), counts=Lines())
+
+
+def stepped(case: Case) -> list[Outcome]:
+    """Node by node, driven by a debugger."""
+    return _script(case, plain_config(), counts=Steps())
 
 
 def lowered_on_one_device(case: Case) -> list[Outcome]:
@@ -125,7 +250,7 @@ def never_lowered(case: Case) -> list[Outcome]:
 def on_one_device(case: Case) -> list[Outcome]:
     """Without the device requests."""
     nodes = [Node(n.name, n.op, n.inputs, n.attrs) for n in case.nodes]
-    return _script(_with(case, nodes), plain_config(), watched=True)
+    return _script(_with(case, nodes), plain_config(), counts=Executions())
 
 
 def on_several_devices(case: Case) -> list[Outcome]:
@@ -136,7 +261,7 @@ def on_several_devices(case: Case) -> list[Outcome]:
     for node in nodes:
         if node.name not in tied:
             node.device = rng.choice(["", "/cpu:0", "/cpu:1", "/cpu:2"])
-    return _script(_with(case, nodes), plain_config(), watched=True)
+    return _script(_with(case, nodes), plain_config(), counts=Executions())
 
 
 def with_other_parallel_iterations(case: Case) -> list[Outcome]:
@@ -149,7 +274,7 @@ def with_other_parallel_iterations(case: Case) -> list[Outcome]:
             frame = node.attrs["frame_name"][1]
             number = frames.setdefault(frame, rng.choice([1, 2, 7, 32]))
             node.attrs["parallel_iterations"] = ["int", number]
-    return _script(_with(case, nodes), plain_config(), watched=True)
+    return _script(_with(case, nodes), plain_config(), counts=Executions())
 
 
 def in_pieces(case: Case) -> list[Outcome]:
@@ -162,11 +287,14 @@ def in_pieces(case: Case) -> list[Outcome]:
     return _script(case, plain_config(), run=partial(_run_in_pieces, feed_first=has_loops))
 
 
-WAYS: list[Callable[[Case], list[Outcome]]] = [
+Way: TypeAlias = "Callable[[Case], list[Outcome]]"
+WAYS: list[Way] = [
     unwatched,
     optimized,
     traced,
     lowered,
+    lowered_line_by_line,
+    stepped,
     lowered_on_one_device,
     never_lowered,
     on_one_device,
@@ -176,16 +304,16 @@ WAYS: list[Callable[[Case], list[Outcome]]] = [
 ]
 # These leave the graph as it is, so each of its nodes runs as often.
 _NO_PIVOT = "A cross-device loop must have a pivot predicate"
-COUNTED = (on_one_device, on_several_devices, with_other_parallel_iterations)
+COUNTED = (stepped, traced, on_one_device, on_several_devices, with_other_parallel_iterations)
 
 
-def disagreements(case: Case) -> list[str]:
+def disagreements(case: Case, ways: Sequence[Way] = tuple(WAYS)) -> list[str]:
     """Where the ways give other answers than the reference, a line each."""
     wanted = reference(case)
     if any(one.get("error", ("",))[0] == "DeadlineExceededError" for one in wanted):
         return []
     lines = []
-    for way in WAYS:
+    for way in ways:
         if case.is_odd and way in (on_several_devices, in_pieces):
             continue  # what is never sent is waited for
         got = way(case)
@@ -201,6 +329,10 @@ def disagreements(case: Case) -> list[str]:
                         f"{way.__name__}, step {number}: {key} {one.get(key)} | {other.get(key)}"
                     )
                     break
+            if way is lowered_line_by_line and "counts" in one and "counts" in other:
+                for name, times in other["counts"].items():
+                    if one["counts"].get(name, 0) != times:
+                        lines.append(f"step {number}: '{name}' ran in {times} lines | {one}")
         if len(wanted) != len(got):
             lines.append(f"{way.__name__}: {len(wanted)} steps | {len(got)}: {got[-1:]}")
     return lines
@@ -212,13 +344,12 @@ def disagreements(case: Case) -> list[str]:
 def _script(
     case: Case,
     config: config_pb2.ConfigProto,
-    watched: bool = False,
     run: Callable[[DirectSession, dict[str, Any], list[str], list[str]], list[Any]] | None = None,
+    counts: Counts | None = None,
 ) -> list[Outcome]:
-    executions = Executions()
+    executions = counts or Counts()
     session = new_session(SessionOptions("", config))
-    if watched:
-        session.step_events.add(executions)
+    executions.attach(session)
     outcomes: list[Outcome] = []
     try:
         session.create(case.fill(graph_pb2.GraphDef()))
@@ -239,14 +370,15 @@ def _outcome(
     session: DirectSession,
     step: Step,
     run: Callable[[DirectSession, dict[str, Any], list[str], list[str]], list[Any]],
-    executions: Executions,
+    executions: Counts,
 ) -> Outcome:
     feeds = {name: array_of(value) for name, value in step.feeds.items()}
     fetches = [name for name in dict.fromkeys(step.fetches) if name not in feeds]
     if not fetches and not step.targets:
         return {"values": []}
     try:
-        values = run(session, feeds, fetches, step.targets)
+        with executions.counting():
+            values = run(session, feeds, fetches, step.targets)
         outcome: Outcome = {"values": _named(fetches, values), "dead": []}
     except errors.OpError as error:
         if not _is_dead(error):
@@ -288,13 +420,6 @@ def _plain_run(
     session: DirectSession, feeds: dict[str, Any], fetches: list[str], targets: list[str]
 ) -> list[Any]:
     return session.run(feeds, fetches, targets)
-
-
-def _traced_run(
-    session: DirectSession, feeds: dict[str, Any], fetches: list[str], targets: list[str]
-) -> list[Any]:
-    options = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE)
-    return session.run(feeds, fetches, targets, options, config_pb2.RunMetadata())
 
 
 def _run_in_pieces(

@@ -624,12 +624,16 @@ class DirectSession(Session):
 
     def emitted_sources(self) -> list[str]:
         """The Python functions that signatures of the session run as, the oldest first."""
+        return [step.source for step in self.lowered_steps()]
+
+    def lowered_steps(self) -> list[LoweredStep]:
+        """The same, as what runs them."""
         found = {}
         for prepared in list(self._executors.values()):
             executors = prepared.executors
             for state in executors.states if executors.alone is None else (executors.alone,):
                 if state.lowered is not None:
-                    found[id(state)] = state.lowered.source
+                    found[id(state)] = state.lowered
         return list(found.values())
 
     # -- devices, life

@@ -112,6 +112,10 @@ class LoweredStep:
         """The node of each line, by line number; None for lines that are no node."""
         return self._any().items
 
+    def functions(self) -> list[EmittedFunction]:
+        """What was written so far."""
+        return [*self._variants.values(), *([] if self._only is None else [self._only])]
+
     def _any(self) -> EmittedFunction:
         if self._only is not None:
             return self._only
@@ -206,10 +210,7 @@ class LoweredStep:
 
     def node_of(self, traceback: TracebackType | None) -> NodeItem | None:
         """The node whose line a traceback passes through."""
-        functions = list(self._variants.values())
-        if self._only is not None:
-            functions.append(self._only)
-        for emitted in functions:
+        for emitted in self.functions():
             place = emitted.place_of(traceback)
             if place is not None:
                 return emitted.items[place.tb_lineno]
