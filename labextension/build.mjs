@@ -1,10 +1,11 @@
 /**
  * Builds the widget into tfnb/notebook/static/: one ES module (with the layout worker inside, as text), one stylesheet, and the
- * hash of the sources they were built from, so that a test can tell when the built files are stale.
+ * hash of the sources they were built from, so that a test can tell when the built files are stale.  And what JupyterLab loads
+ * by itself into built/tfnb/: a script that carries its style along, named by its own hash, since browsers keep it.
  */
 
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { deflateSync } from "node:zlib";
@@ -12,17 +13,18 @@ import { build } from "esbuild";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const output = path.join(here, "..", "tfnb", "notebook", "static");
+const labOutput = path.join(here, "built", "tfnb");
 const target = ["es2022"];
 
 /** Packages whose code went into a bundle. */
 const bundled = new Set();
 
-async function bundle(entry, plugins = []) {
+async function bundle(entry, plugins = [], format = "esm") {
   const result = await build({
     entryPoints: [path.join(here, entry)],
     bundle: true,
     minify: true,
-    format: "esm",
+    format,
     target,
     charset: "utf8",
     legalComments: "none",
@@ -88,26 +90,54 @@ async function buildTests() {
   });
 }
 
+/** A text that sources import under a name. */
+function carry(name, contents) {
+  return {
+    name,
+    setup(hooks) {
+      hooks.onResolve({ filter: new RegExp(`^${name}$`) }, () => ({ path: name, namespace: name }));
+      hooks.onLoad({ filter: /.*/, namespace: name }, () => ({ contents, loader: "text" }));
+    },
+  };
+}
+
+/** The prebuilt extension: package.json says what to load, install.json who installed it. */
+async function buildLab() {
+  const style = (await bundle("style/lab.css")).trim();
+  const script = await bundle("src/lab/container.ts", [carry("lab-style", style)], "iife");
+  const hash = createHash("sha256").update(script).digest("hex").slice(0, 12);
+  const about = JSON.parse(await readFile(path.join(here, "package.json"), "utf8"));
+  const extension = {
+    name: "tfnb",
+    version: about.version,
+    description: "Sessions, devices and running steps of tfnb, and its views in tabs",
+    license: about.license,
+    jupyterlab: {
+      extension: true,
+      _build: { load: `static/lab.${hash}.js`, extension: "./extension" },
+    },
+  };
+  const install = {
+    packageManager: "python",
+    packageName: "tfnb",
+    uninstallInstructions: "Use your Python package manager (pip uninstall tfnb)",
+  };
+  await rm(labOutput, { recursive: true, force: true });
+  await mkdir(path.join(labOutput, "static"), { recursive: true });
+  await writeFile(path.join(labOutput, "static", `lab.${hash}.js`), script);
+  await writeFile(path.join(labOutput, "package.json"), `${JSON.stringify(extension, null, 2)}\n`);
+  await writeFile(path.join(labOutput, "install.json"), `${JSON.stringify(install, null, 2)}\n`);
+}
+
 if (process.argv.includes("--tests")) {
   await buildTests();
 } else {
   const worker = await bundle("src/render/layout_worker.ts");
-  const carryWorker = {
-    name: "layout-source",
-    setup(hooks) {
-      hooks.onResolve({ filter: /^layout-source$/ }, () => ({
-        path: "layout-source",
-        namespace: "text",
-      }));
-      hooks.onLoad({ filter: /.*/, namespace: "text" }, () => ({
-        contents: deflateSync(worker, { level: 9 }).toString("base64"),
-        loader: "text",
-      }));
-    },
-  };
+  const carryWorker = carry("layout-source", deflateSync(worker, { level: 9 }).toString("base64"));
   await mkdir(output, { recursive: true });
   await writeFile(path.join(output, "tfnb.js"), await bundle("src/widget/index.ts", [carryWorker]));
   await writeFile(path.join(output, "tfnb.css"), await bundle("style/tfnb.css"));
+  await buildLab();
   await writeFile(path.join(output, "THIRD_PARTY_LICENSES"), await licences());
   await writeFile(path.join(output, "SOURCE_HASH"), `${await sourceHash()}\n`);
 }

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from pathlib import Path
 
 import pytest
+
+import tfnb as tf
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "labextension"
@@ -35,6 +38,22 @@ def test_built_files_are_not_stale() -> None:
     assert source_hash() == (STATIC / "SOURCE_HASH").read_text().strip()
 
 
+@pytest.mark.skipif(not SOURCES.exists(), reason="the front end's sources are not here")
+def test_what_jupyterlab_loads_is_there_and_small() -> None:
+    """One script, as package.json names it; its name is the hash of what is in it."""
+    built = SOURCES / "built" / "tfnb"
+    about = json.loads((built / "package.json").read_text(encoding="utf-8"))
+    scripts = list((built / "static").iterdir())
+    assert [path.relative_to(built).as_posix() for path in scripts] == [
+        about["jupyterlab"]["_build"]["load"]
+    ]
+    code = scripts[0].read_bytes()
+    assert scripts[0].name == f"lab.{hashlib.sha256(code).hexdigest()[:12]}.js"
+    assert len(code) < 30_000
+    assert about["version"] == tf.__version__
+    assert json.loads((built / "install.json").read_text())["packageName"] == "tfnb"
+
+
 def test_the_widget_stays_small() -> None:
     """Every saved widget carries the bundle."""
     assert len((STATIC / "tfnb.js").read_bytes()) < 130_000
@@ -44,6 +63,8 @@ def test_the_widget_stays_small() -> None:
 def test_names_never_become_markup_in_the_browser() -> None:
     """The front end has no way to turn a text into elements."""
     code = (STATIC / "tfnb.js").read_text(encoding="utf-8")
+    built = SOURCES / "built" / "tfnb" / "static"
+    code += "".join(path.read_text(encoding="utf-8") for path in built.glob("*.js"))
 
     for danger in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
         assert danger not in code

@@ -59,7 +59,7 @@ class DebuggedExecutorState(ExecutorState):
         try:
             while every or self._bring_back(every):
                 if self.run_state.stop is not None:
-                    raise self.run_state.stop
+                    self.run_state.heed_stop()
                 if every[0][0].waits_for_others and len(every) > 1:
                     self.put_off.append(every.popleft())
                     continue

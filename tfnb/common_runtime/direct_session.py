@@ -55,6 +55,7 @@ from tfnb.common_runtime.running_nodes import running_nodes, runs_signature
 from tfnb.common_runtime.session import Session
 from tfnb.common_runtime.session_state import SessionState
 from tfnb.common_runtime.session_views import partitioned_view, placed_view
+from tfnb.common_runtime.step_hold import StepHold
 from tfnb.common_runtime.step_limits import LimitObserver
 from tfnb.common_runtime.step_stats_collector import RunRecorder, add_allocations
 from tfnb.common_runtime.thread_pool import InterOpThreadPools
@@ -127,6 +128,7 @@ class DirectSession(Session):
         self.session_state = SessionState()
         self.fed_texts = FedTexts()
         self._limit_observer: LimitObserver | None = None
+        self._hold: StepHold | None = None  # guarded by self._lock
         # They do not hold on to the session: one that is closed and forgotten is gone at once.
         self._functions = FunctionLibraryRuntime(weakref.proxy(self))
         self._callables = Callables(weakref.proxy(self))
@@ -679,6 +681,25 @@ class DirectSession(Session):
     def running_nodes(self) -> list[RunningNode]:
         """The node that runs now, of each step in flight; without those that wait."""
         return running_nodes([*self._active, *self._partial_runs.run_states()])
+
+    def hold_steps(self) -> None:
+        """Has all steps stand still between two nodes, also those that begin later."""
+        with self._lock:
+            if self._hold is None and not self._closed:
+                self._hold = StepHold(self)
+                self._hold.begin()
+
+    def let_steps_go(self) -> None:
+        """Has the steps that are held go on."""
+        with self._lock:
+            hold, self._hold = self._hold, None
+        if hold is not None:
+            hold.end()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether steps of this session stand still until :meth:`let_steps_go`."""
+        return self._hold is not None
 
     def waiting(self) -> Standstill | None:
         """What every step in flight waits for or does; None where there is none."""

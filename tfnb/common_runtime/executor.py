@@ -129,7 +129,7 @@ class ExecutorState:
         outputs: Any
         while ready or self._take_put_off():
             if run_state.stop is not None:
-                raise run_state.stop
+                run_state.heed_stop()
             tagged = ready.popleft()
             item, iteration, is_dead = tagged
             if item.waits_for_others and ready and self.rounds < _MOST_ROUNDS:
@@ -459,7 +459,7 @@ def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
         if deadline is not None and monotonic() > deadline:
             run_state.end(errors.deadline_exceeded("Timed out waiting for notification"))
         if run_state.stop is not None:
-            raise run_state.stop
+            run_state.heed_stop()
         run_state.wake.wait(_NAP_S)
         num_naps += 1
         if num_naps == NAPS_UNTIL_WARNING:
@@ -528,7 +528,7 @@ def run_schedule(
     value: Any = None
     for item in immutable.schedule or ():
         if run_state.stop is not None:
-            raise run_state.stop
+            run_state.heed_stop()
         if node_started is not None:
             node_started(step_id, partition, item.id, 0, 0, perf_counter_ns())
         start, stop = item.input_start, item.input_stop

@@ -239,7 +239,7 @@ class PooledKernel:
         if not self.take():
             return
         run_state: RunState = self._executor.run_state
-        answer: Any = run_state.stop
+        answer: Any = run_state.error
         if answer is None:
             try:
                 answer = self._executor.measured(self._tagged, self._args)

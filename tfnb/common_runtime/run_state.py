@@ -9,6 +9,8 @@ They leave a message in ``inbox`` and set ``wake``, or set ``stop``.
 from __future__ import annotations
 
 import itertools
+import threading
+import time
 from collections import deque
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -38,6 +40,17 @@ _NO_INBOX: Any = ()
 _NOBODY_WAITS: Any = MappingProxyType({})
 # The calls inside a step before there is one.
 _NO_CHILDREN: Any = frozenset()
+# How long the thread of a step that is held sleeps before it looks again, in seconds.
+_NAP_S = 0.02
+# Guards changes of any step's ``stop``, which are rare; who drives a step reads it without.
+_stop_lock = threading.Lock()
+
+
+class Held(BaseException):
+    """In the place of an error: the step stands between two nodes until it is let go."""
+
+
+_HELD = Held()
 
 
 def new_step_id() -> int:
@@ -59,8 +72,8 @@ class RunState:
     """The changing state of one step.
 
     Attributes:
-      stop: the error that the step is to end with, set by whoever wants it to end; read between
-        nodes.
+      stop: the error that the step is to end with, set by whoever wants it to end, or that it is
+        held; read between nodes.
       inbox: (executor, tagged node, outputs or exception) from asynchronous kernels and from the
         threads of the pool, and (executor, None, None) for one whose nodes are to run on; a call
         that joined shares its caller's.
@@ -143,11 +156,52 @@ class RunState:
 
     def end(self, error: BaseException) -> None:
         """Asks the step to end with ``error``; the first to ask wins. Any thread may call this."""
-        if self.stop is None:
-            self.stop = error
+        self._set_stop(error)
         self.wake.set()
         for child in list(self.children):
             child.end(error)
+
+    def _set_stop(self, error: BaseException) -> None:
+        with _stop_lock:
+            if self.stop is None or self.stop is _HELD:
+                self.stop = error
+
+    def hold(self) -> None:
+        """Asks the step to stand still between two nodes until :meth:`let_go`, or until it ends."""
+        with _stop_lock:
+            if self.stop is None:
+                self.stop = _HELD
+        for child in list(self.children):
+            child.hold()
+
+    def let_go(self) -> None:
+        """Has a step that is held go on; of others nothing changes."""
+        with _stop_lock:
+            if self.stop is _HELD:
+                self.stop = None
+        for child in list(self.children):
+            child.let_go()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the step is asked to stand still."""
+        return self.stop is _HELD
+
+    @property
+    def error(self) -> BaseException | None:
+        """What the step was asked to end with."""
+        return None if self.stop is _HELD else self.stop
+
+    def heed_stop(self) -> None:
+        """For who drives the step, between two nodes: waits while it is held.
+
+        Raises:
+          BaseException: what the step is to end with.
+        """
+        while (stop := self.stop) is not None:
+            if stop is not _HELD:
+                raise stop
+            time.sleep(_NAP_S)
 
     def abort(self, error: BaseException) -> None:
         """Lets everybody who waits inside the step know that it is over.
@@ -161,8 +215,7 @@ class RunState:
             if self._cancellation_manager is not None:
                 self._cancellation_manager.start_cancel()
         finally:
-            if self.stop is None:
-                self.stop = error
+            self._set_stop(error)
         for child in list(self.children):
             child.abort(error)
             child.wake.set()
@@ -202,7 +255,9 @@ class RunState:
         if self.children is _NO_CHILDREN:
             self.children = set()
         self.children.add(child)
-        if self.stop is not None:
+        if self.is_held:
+            child.hold()
+        elif self.stop is not None:
             child.end(self.stop)
         return child
 

@@ -122,7 +122,8 @@ def explain_steps(run_states: Sequence[RunState]) -> Standstill | None:
         if found is not None:
             text = f"step {run_state.step_id} stands still"
         else:
-            text, found = f"step {run_state.step_id} is running", explain_progress(run_state)
+            does = "is held" if run_state.is_held else "is running"
+            text, found = f"step {run_state.step_id} {does}", explain_progress(run_state)
         findings.append(Finding(text, "", () if found is None else found.findings))
     return Standstill("Steps in flight:", tuple(findings)) if findings else None
 

@@ -60,6 +60,8 @@ def _into(answer: Future[str], create: Any) -> Any:
 def route_to_control_shell(widget: Any) -> bool:
     """Has messages from a widget's views read while a cell runs; whether that is possible."""
     comm: Any = getattr(widget, "comm", None)
+    if getattr(comm, "is_heard_while_running", False):
+        return True
     shell_id = control_shell_id()
     if shell_id is None or not hasattr(comm, "_reply_subshell_for"):
         return False

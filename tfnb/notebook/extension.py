@@ -11,6 +11,7 @@ from tfnb.notebook.completion import make_matcher
 from tfnb.notebook.formatters import Formatters, device_label
 from tfnb.notebook.graph_growth import GraphGrowth
 from tfnb.notebook.magics import TfnbMagics
+from tfnb.notebook.shell import is_notebook
 
 
 class Extension:
@@ -24,6 +25,7 @@ class Extension:
         self.growth = GraphGrowth(shell, lambda: bool(self.magics.shows_growth))
         self.magics.growth = self.growth
         self._formatters = Formatters(shell)
+        self._lab: Any = None
         self._matcher = make_matcher(self.magics)
 
     def load(self) -> None:
@@ -33,6 +35,11 @@ class Extension:
         self._formatters.install()
         self.shell.register_magics(self.magics)
         self.shell.Completer.custom_matchers.append(self._matcher)
+        if is_notebook(self.shell):
+            from tfnb.notebook.lab_link import LabComm
+
+            self._lab = LabComm()
+            self._lab.start()
         current = get_default_session()
         if isinstance(current, BaseSession) and not current._closed:
             print(f"tfnb uses the session that is open, on {_devices(current)}.")
@@ -42,6 +49,9 @@ class Extension:
 
     def unload(self) -> None:
         """Closes the session, if it was opened here, and takes everything away."""
+        if self._lab is not None:
+            self._lab.stop()
+            self._lab = None
         matchers = self.shell.Completer.custom_matchers
         if self._matcher in matchers:
             matchers.remove(self._matcher)

@@ -180,6 +180,12 @@ class RunTape(StepObserver):
                 found.append(RunRecord.of(tape, signature))
         return found
 
+    def latest(self) -> RunRecord | None:
+        """The step that ended last, if one has."""
+        tape = self._done[-1] if self._done else None
+        signature = None if tape is None else self._signature(tape.signature_id)
+        return None if tape is None or signature is None else RunRecord.of(tape, signature)
+
     def _signature(self, signature_id: int) -> Signature | None:
         found = self._signatures.get(signature_id)
         if found is None:

@@ -182,6 +182,8 @@ def running_server(folder: Path, module: str = "jupyterlab") -> Iterator[str]:
         f"--{application}.workspaces_dir={folder / 'workspaces'}",
         f"--{application}.expose_app_in_browser=True",
         f"--{application}.user_settings_dir={settings}",
+        # The one built from these sources, wherever another may be installed.
+        f"--{application}.extra_labextensions_path={ROOT / 'labextension' / 'built'}",
     ]
     log = folder / f"{module}.log"
     with log.open("wb") as output:

@@ -8,7 +8,7 @@ registered in ``linecache``, so that a traceback shows it and the line of an err
         v0 = args[0]                            # 'x' (_Arg)
         v3 = v0                                 # 'while/Merge' (Merge)
         for turn1 in count():                   # frame 'while/while_context'
-            if run_state.stop is not None: raise run_state.stop
+            if run_state.stop is not None: run_state.heed_stop()
             v5 = v3 < c4                        # 'while/Less' (Less)
             if not v5:
                 break
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 # Other threads ask a step to end through a flag; it is looked at after so many calls of kernels.
 _CALLS_PER_CHECK = 8
 _COST_OF_EXPRESSION = 0.25  # in calls
-_CHECK = "if run_state.stop is not None: raise run_state.stop"
+_CHECK = "if run_state.stop is not None: run_state.heed_stop()"
 
 _numbers = itertools.count(1)
 

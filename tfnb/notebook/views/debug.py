@@ -37,6 +37,7 @@ class Debug:
       height: of the drawing of the graph, in CSS pixels.
       stop_at_start: whether every step stops before its first node.
       breakpoints: arguments of :meth:`Debugger.break_at`, for every session.
+      displays: whether the view appears below the cell; otherwise somebody else shows it.
 
     Raises:
       ValueError: a breakpoint's condition is none.
@@ -52,6 +53,7 @@ class Debug:
         height: int = HEIGHT,
         stop_at_start: bool = False,
         breakpoints: tuple[dict[str, Any], ...] = (),
+        displays: bool = True,
     ) -> None:
         for options in breakpoints:
             Breakpoint(condition=options.get("condition"))  # refuses what is none, now
@@ -61,7 +63,9 @@ class Debug:
         self._breakpoints = breakpoints
         self._watch: Watch | None = None
         if is_notebook(current_shell()):
-            self._watch = Watch(make_widget=_make_widget(height), keeps_summary=False)
+            self._watch = Watch(
+                make_widget=_make_widget(height), keeps_summary=False, displays=displays
+            )
         self._standing: Debugger | None = None
 
     def __enter__(self) -> Self:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from tfnb.client.session import BaseSession
     from tfnb.core.step_events import PartitionedGraph
+    from tfnb.notebook.targets import SignatureViews
     from tfnb.notebook.views.widget import SceneWidget
 
 _MAX_TRANSFERS = 40
@@ -42,6 +43,11 @@ def partitions(
     views = find_signature(fetch, namespace, session)
     if not is_notebook(current_shell()):
         return TextPicture(partitions_text(views.partitioned))
+    return partitions_widget(views, height)
+
+
+def partitions_widget(views: SignatureViews, height: int) -> SceneWidget:
+    """The widget of a signature's partitions."""
     from tfnb.notebook.views.widget import SceneWidget
 
     described = describe_partitions(views.partitioned, views.placed, views.session.graph)

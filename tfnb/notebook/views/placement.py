@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tfnb.client.session import BaseSession
     from tfnb.core.step_events import PlacedGraph
+    from tfnb.notebook.targets import SignatureViews
     from tfnb.notebook.views.widget import SceneWidget
 
 _MAX_ROWS = 60
@@ -42,12 +43,18 @@ def placement(
       TargetError: nothing ran yet, or there is no such fetch.
     """
     views = find_signature(fetch, namespace, session)
-    placed = views.placed
-    assert placed is not None
     if not is_notebook(current_shell()):
-        return TextPicture(placement_text(placed))
+        assert views.placed is not None
+        return TextPicture(placement_text(views.placed))
+    return placement_widget(views, height)
+
+
+def placement_widget(views: SignatureViews, height: int) -> SceneWidget:
+    """The widget of a signature's placement."""
     from tfnb.notebook.views.widget import SceneWidget
 
+    placed = views.placed
+    assert placed is not None
     scene = build_scene(describe_placement(placed, views.session.graph), title="placement")
     return SceneWidget(scene, view="placement", colour_by="device", height=height)
 

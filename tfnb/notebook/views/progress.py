@@ -40,6 +40,7 @@ class Watch:
       samples: only looks at the steps from outside, so that they run as fast as ever; what ran
         between two looks is not seen.
       make_widget: makes the live view.
+      displays: whether it appears below the cell; otherwise somebody else shows it.
 
     Attributes:
       model: what is known of the steps.
@@ -54,8 +55,10 @@ class Watch:
         keeps_summary: bool = True,
         samples: bool = False,
         make_widget: Callable[[], Any] | None = None,
+        displays: bool = True,
     ) -> None:
         self._make_widget = make_widget
+        self._displays = displays
         self.model = StepModel(self._graph_of)
         self.widget: Any = None
         self._height = height
@@ -71,7 +74,8 @@ class Watch:
         sink: Sink = _Nowhere()
         if is_notebook(current_shell()):
             sink = self.widget = self._new_widget()
-            show(self.widget)
+            if self._displays:
+                show(self.widget)
         self._publisher = StepPublisher(
             self._log, self.model, sink, updates_per_second=self._updates_per_second
         )

@@ -52,13 +52,22 @@ class Recording:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        unwatch_sessions(self._join)
-        for events, tape in self._tapes:
-            events.remove(tape)
+        self.stop()
         found = [record for _, tape in self._tapes for record in tape.records()]
         self.records = sorted(found, key=lambda record: record.step_id)
         if self._shows:
             self.show()
+
+    def stop(self) -> None:
+        """Records nothing from now on."""
+        unwatch_sessions(self._join)
+        for events, tape in self._tapes:
+            events.remove(tape)
+
+    def latest(self) -> RunRecord | None:
+        """The step that ended last; also while others are recorded."""
+        found = [one for _, tape in self._tapes if (one := tape.latest()) is not None]
+        return max(found, key=lambda one: one.step_id, default=None)
 
     def _join(self, events: StepEvents) -> None:
         def graph_of() -> Any:

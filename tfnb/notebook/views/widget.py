@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +15,25 @@ import traitlets
 from tfnb.notebook.scene_text import scene_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tfnb.notebook.run_record import RunRecord
     from tfnb.notebook.scene import Scene
 
 STATIC = Path(__file__).parent.parent / "static"
+
+
+_given_comm: ContextVar[Any] = ContextVar("tfnb_given_comm", default=None)
+
+
+@contextmanager
+def talking_over(comm: Any) -> Iterator[None]:
+    """The widgets made inside talk over a comm that is there, in place of one of their own."""
+    token = _given_comm.set(comm)
+    try:
+        yield
+    finally:
+        _given_comm.reset(token)
 
 
 @cache
@@ -55,6 +72,7 @@ class SceneWidget(anywidget.AnyWidget):
         # time; what is changed while another thread ends its `hold_sync` would never be sent.
         self._changing = threading.RLock()
         super().__init__(
+            comm=_given_comm.get(),
             _scene=b"" if scene is None else scene.encode(),
             _record=b"" if record is None else record.encode(),
             _options={"view": view, "colourBy": colour_by, "height": height},
@@ -72,6 +90,13 @@ class SceneWidget(anywidget.AnyWidget):
             self._states = states
             if counters is not None:
                 self._counters = counters
+
+    def show_record(self, record: RunRecord) -> None:
+        """Sends another recorded step, with its scene."""
+        with self._changing, self.hold_sync():
+            self.scene = record.scene
+            self._record = record.encode()
+            self._scene = record.scene.encode()
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """Takes what the front end changed."""

@@ -1,0 +1,191 @@
+/** Puts the parts into JupyterLab: panel, tabs, toolbar item, commands, launcher; nothing else happens here. */
+
+import { type Actions, KERNEL_VIEWS } from "./actions.ts";
+import type {
+  App,
+  Launcher,
+  NotebookPanel,
+  Packages,
+  Palette,
+  Restorer,
+  Widget,
+} from "./jupyter.ts";
+import type { KernelLink } from "./kernel_link.ts";
+import { Links } from "./links.ts";
+import { Panel } from "./panel.ts";
+import { busySession, toolbarItem } from "./toolbar_item.ts";
+import { tabId, type ViewArgs, ViewTab } from "./view_tab.ts";
+
+const CATEGORY = "tfnb";
+const OPEN = "tfnb:open-view";
+const PANEL = "tfnb-sessions";
+const FIRST_CELL = `%load_ext tfnb
+import tfnb as tf`;
+
+interface Services {
+  labShell?: unknown;
+  restorer?: Restorer | null;
+  palette?: Palette | null;
+  launcher?: Launcher | null;
+}
+
+export function activate(app: App, packages: Packages, services: Services): void {
+  const { commands, shell } = app;
+  const links = new Links(app.serviceManager);
+  const tabs = new Map<string, ViewTab>();
+  const tracker = new packages.WidgetTracker<Widget>({ namespace: "tfnb-views" });
+
+  const openTab = (args: ViewArgs) => {
+    const id = tabId(args);
+    const open = tabs.get(id);
+    if (open) {
+      if (args.view === "run") open.attach(true);
+      shell.activateById(id);
+      return open.widget;
+    }
+    const before = [...tabs.values()].at(-1)?.widget;
+    const tab = new ViewTab(packages, links, args);
+    tabs.set(id, tab);
+    tab.widget.disposed.connect(() => tabs.delete(id));
+    // Beside the notebook, where there is room for more than one document.
+    const area = services.labShell ? "main" : "down";
+    const ref = before ?? shell.currentWidget;
+    shell.add(tab.widget, area, {
+      mode: before ? "tab-after" : "split-right",
+      ...(ref ? { ref: ref.id } : {}),
+    });
+    void tracker.add(tab.widget);
+    return tab.widget;
+  };
+  const actions: Actions = {
+    open: (link, view, session = "", signature) => {
+      openTab({ path: link.path, view, session, signature: signature ?? null });
+    },
+  };
+
+  const panel = new Panel(links, actions);
+  const side = new packages.Widget({ node: panel.element });
+  side.id = PANEL;
+  side.title.caption = "tfnb sessions";
+  side.title.iconClass = "tfnb-lab-icon jp-SideBar-tabIcon";
+  let isDue = false;
+  links.listen(() => {
+    if (isDue) return;
+    isDue = true;
+    requestAnimationFrame(() => {
+      isDue = false;
+      panel.show();
+    });
+  });
+  panel.show();
+  shell.add(side, "right", { rank: 600 });
+  services.restorer?.add(side, PANEL);
+
+  app.docRegistry.addWidgetExtension("Notebook", {
+    createNew: (notebook: NotebookPanel) => {
+      const item = toolbarItem(packages, links, notebook);
+      void notebook.context.ready.then(() => {
+        const { toolbar } = notebook;
+        if (!toolbar.insertBefore("kernelName", "tfnb", item)) toolbar.addItem("tfnb", item);
+      });
+      return item;
+    },
+  });
+
+  // -- commands
+
+  /** The kernel that a command means: of the document or view in front, else the only one with tfnb. */
+  const current = (): KernelLink | null => {
+    const widget = shell.currentWidget;
+    const found = links.of(widget) ?? tabs.get(widget?.id ?? "")?.kernel;
+    const here = links.all.filter((link) => link.isHere);
+    return found ?? (here.length === 1 ? here[0]! : null);
+  };
+  const add = (
+    id: string,
+    label: string,
+    caption: string,
+    execute: (link: KernelLink) => void,
+    isEnabled: (link: KernelLink) => boolean = (link) => link.isHere,
+  ) => {
+    commands.addCommand(id, {
+      label,
+      caption,
+      isEnabled: () => {
+        const link = current();
+        return link !== null && isEnabled(link);
+      },
+      execute: () => {
+        const link = current();
+        if (link) execute(link);
+      },
+    });
+    services.palette?.addItem({ command: id, category: CATEGORY });
+  };
+  commands.addCommand(OPEN, {
+    label: "Open a View of tfnb",
+    execute: (args) => openTab(args as unknown as ViewArgs),
+  });
+  commands.addCommand("tfnb:show-panel", {
+    label: "Show tfnb Sessions",
+    caption: "Sessions, devices and running steps of every kernel",
+    execute: () => shell.activateById(PANEL),
+  });
+  services.palette?.addItem({ command: "tfnb:show-panel", category: CATEGORY });
+  for (const [view, label, hint] of KERNEL_VIEWS) {
+    add(`tfnb:open-${view}`, `Open tfnb ${label}`, hint, (link) => actions.open(link, view));
+  }
+  const ofLast = (view: string) => (link: KernelLink) => {
+    const session = busySession(link) ?? link.snapshot?.sessions.at(-1);
+    if (session) actions.open(link, view, session.key);
+  };
+  const hasSession = (link: KernelLink) => (link.snapshot?.sessions.length ?? 0) > 0;
+  for (const [view, label, hint] of [
+    ["graph", "Graph", "The graph of the newest session"],
+    ["placement", "Placement", "The devices of the last run's nodes, and why"],
+    ["partitions", "Partitions", "The graph of each device in the last run"],
+  ] as const) {
+    add(`tfnb:open-${view}`, `Open tfnb ${label}`, hint, ofLast(view), hasSession);
+  }
+  const steer = (request: string) => (link: KernelLink) => {
+    const session = busySession(link) ?? link.snapshot?.sessions.at(-1);
+    if (session) link.ask(request, { session: session.key });
+  };
+  add("tfnb:pause", "Pause tfnb Steps", "Hold steps between two nodes", steer("pause"), hasSession);
+  add("tfnb:resume", "Resume tfnb Steps", "Let held steps go on", steer("resume"), hasSession);
+  add("tfnb:cancel", "Cancel tfnb Steps", "End running steps", steer("cancel"), hasSession);
+  add(
+    "tfnb:load",
+    "Load tfnb in this Kernel",
+    "Run %load_ext tfnb",
+    (link) => link.load(),
+    (link) => !link.isHere,
+  );
+  commands.addCommand("tfnb:new-notebook", {
+    label: (args) => (args["isPalette"] ? "New tfnb Notebook" : "tfnb Notebook"),
+    caption: "A notebook with tfnb loaded and a session open",
+    iconClass: "tfnb-lab-icon",
+    execute: async (args) => {
+      const kernelName = app.serviceManager.kernelspecs.specs?.default;
+      const made = (await commands.execute("notebook:create-new", {
+        cwd: args["cwd"] ?? "",
+        ...(kernelName ? { kernelName } : {}),
+      })) as NotebookPanel;
+      await made.context.ready;
+      made.content.widgets[0]?.model.sharedModel.setSource(FIRST_CELL);
+      return made;
+    },
+  });
+  services.palette?.addItem({
+    command: "tfnb:new-notebook",
+    category: CATEGORY,
+    args: { isPalette: true },
+  });
+  services.launcher?.add({ command: "tfnb:new-notebook", category: "Notebook", rank: 60 });
+
+  void services.restorer?.restore(tracker, {
+    command: OPEN,
+    args: (widget) => ({ ...tabs.get(widget.id)!.args }),
+    name: (widget) => widget.id,
+  });
+}

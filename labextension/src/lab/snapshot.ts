@@ -1,0 +1,80 @@
+/** What a kernel says of its sessions; tfnb/notebook/lab_snapshot.py makes it. */
+
+export interface RunningStep {
+  step: number;
+  isHeld: boolean;
+  /** Since it was first seen. */
+  elapsed_ms: number;
+  lines: string[];
+}
+
+export interface SignatureInfo {
+  id: number;
+  feeds: string[];
+  fetches: string[];
+  targets: string[];
+  nodes: number;
+  devices: string[];
+}
+
+export interface ResourceInfo {
+  container: string;
+  kind: string;
+  name: string;
+  text: string;
+  bytes: number;
+}
+
+export interface DeviceInfo {
+  name: string;
+  type: string;
+  limit: number;
+  held: number;
+  used: number;
+  resources: ResourceInfo[];
+  moreResources: number;
+}
+
+export interface SessionInfo {
+  key: string;
+  name: string;
+  target: string;
+  nodes: number;
+  lastStep: number;
+  isHeld: boolean;
+  canHold: boolean;
+  running: RunningStep[];
+  moreRunning: number;
+  signatures: SignatureInfo[];
+  moreSignatures: number;
+  devices: DeviceInfo[];
+}
+
+export interface Snapshot {
+  sessions: SessionInfo[];
+  moreSessions: number;
+  views: Record<string, string>;
+}
+
+/** Bytes as a person reads them. */
+export function bytesText(count: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let unit = 0;
+  let value = count;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit && value < 100 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
+
+/** How long a step has run. */
+export function elapsedText(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} min`;
+}
+
+export function countText(count: number, what: string): string {
+  return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,53 @@
+/** In a notebook's toolbar: the step that runs in its kernel, with pause and cancel; nothing where none runs. */
+
+import { html, ICONS, iconButton, setText } from "../render/dom.ts";
+import type { NotebookPanel, Packages, Widget } from "./jupyter.ts";
+import type { KernelLink } from "./kernel_link.ts";
+import type { Links } from "./links.ts";
+import { setLabel } from "./panel.ts";
+import { elapsedText, type SessionInfo } from "./snapshot.ts";
+
+/** The session whose step a person would mean: one that runs, or else one that is held. */
+export function busySession(link: KernelLink | null): SessionInfo | null {
+  const sessions = link?.snapshot?.sessions ?? [];
+  const running = sessions.filter((one) => one.running.length > 0);
+  return running.at(-1) ?? sessions.find((one) => one.isHeld) ?? null;
+}
+
+export function toolbarItem(packages: Packages, links: Links, panel: NotebookPanel): Widget {
+  const root = html("div", "tfnb-lab-toolbar");
+  const text = html("span", "tfnb-lab-now");
+  text.setAttribute("role", "status");
+  const act = (request: string) => {
+    const link = links.of(panel);
+    const session = busySession(link);
+    if (link && session) link.ask(request, { session: session.key });
+  };
+  const hold = iconButton("Pause", ICONS.pause, () =>
+    act(hold.dataset["held"] === "true" ? "resume" : "pause"),
+  );
+  const cancel = iconButton("Cancel the running step", ICONS.stop, () => act("cancel"));
+  root.append(text, hold, cancel);
+  const widget = new packages.Widget({ node: root });
+  widget.id = `tfnb-toolbar-${Math.random().toString(36).slice(2)}`;
+  const update = () => {
+    const session = busySession(links.of(panel));
+    widget.setHidden(!session);
+    if (!session) return;
+    const step = session.running.at(-1);
+    const does = session.isHeld ? "held" : "running";
+    setText(text, step ? `Step ${step.step} ${does}, ${elapsedText(step.elapsed_ms)}` : "Held");
+    text.title = step?.lines.join("\n") ?? "";
+    hold.hidden = !session.canHold;
+    hold.dataset["held"] = String(session.isHeld);
+    const label = session.isHeld ? "Resume the steps" : "Pause the steps";
+    setLabel(hold, label);
+    hold.title = label;
+    hold.querySelector("path")!.setAttribute("d", session.isHeld ? ICONS.play : ICONS.pause);
+    cancel.hidden = !step;
+  };
+  const unlisten = links.listen(update);
+  widget.disposed.connect(unlisten);
+  update();
+  return widget;
+}

@@ -1,0 +1,114 @@
+/** One view in a tab: it finds its kernel again after a reload, and says so when the kernel is gone. */
+
+import { html, setText } from "../render/dom.ts";
+import type { Packages, Widget } from "./jupyter.ts";
+import type { KernelLink } from "./kernel_link.ts";
+import type { Links } from "./links.ts";
+import { button } from "./panel.ts";
+
+/** What a tab shows; kept in the layout of the page. */
+export interface ViewArgs {
+  path: string;
+  view: string;
+  session: string;
+  signature: number | null;
+}
+
+export function tabId({ path, view, session, signature }: ViewArgs): string {
+  return `tfnb-view:${[path, view, session, signature ?? ""].join("|")}`;
+}
+
+export class ViewTab {
+  readonly widget: Widget;
+  private readonly notice = html("div", "tfnb-lab-notice");
+  private readonly text = html("span");
+  private readonly place = html("div", "tfnb-lab-view");
+  private link: KernelLink | null = null;
+  private undraw: (() => void) | undefined;
+  private name = "";
+  private state: "away" | "asking" | "drawn" | "refused" = "away";
+  private readonly unlisten: () => void;
+
+  constructor(
+    packages: Packages,
+    private readonly links: Links,
+    readonly args: ViewArgs,
+  ) {
+    const root = html("div", "tfnb-lab-tab");
+    const again = button("Try again", "Ask the kernel again", () => this.attach(true));
+    this.notice.setAttribute("role", "status");
+    this.notice.append(this.text, again);
+    root.append(this.notice, this.place);
+    this.widget = new packages.Widget({ node: root });
+    this.widget.id = tabId(args);
+    const { title } = this.widget;
+    title.label = args.view === "run" ? "Recorded step" : args.view;
+    title.caption = `${args.view} of ${args.path}`;
+    title.closable = true;
+    title.iconClass = "tfnb-lab-icon";
+    this.unlisten = links.listen(() => this.update());
+    this.widget.disposed.connect(() => this.dispose());
+    this.update();
+  }
+
+  /** The kernel that it shows. */
+  get kernel(): KernelLink | null {
+    return this.link;
+  }
+
+  /** Asks for the view; `anew`: not for the one that is open. */
+  attach(anew: boolean): void {
+    const link = this.links.atPath(this.args.path);
+    if (!link?.isHere || this.state === "asking") return;
+    const { view, session, signature } = this.args;
+    this.link = link;
+    this.state = "asking";
+    this.say("Asking the kernel…", false);
+    Promise.all([link.renderer(), link.open(view, session, signature, anew)])
+      .then(([renderer, { name, title, model }]) => {
+        if (this.widget.isDisposed) {
+          link.close(name);
+          return;
+        }
+        this.undraw?.();
+        this.place.replaceChildren();
+        this.undraw = renderer.render({ model, el: this.place });
+        this.name = name;
+        this.state = "drawn";
+        this.widget.title.label = title;
+        this.widget.title.caption = `${title}, in ${link.name}`;
+        this.notice.hidden = true;
+      })
+      .catch((error: unknown) => {
+        this.state = link.isHere ? "refused" : "away";
+        this.say(error instanceof Error ? error.message : String(error), true);
+      });
+  }
+
+  private update(): void {
+    const found = this.links.atPath(this.args.path);
+    if (found?.isHere) {
+      // What was refused would be refused again, unless the kernel is another one.
+      const isOther = this.link !== found;
+      if (this.state === "away" || (isOther && this.state !== "asking")) this.attach(false);
+      return;
+    }
+    if (this.state === "asking") return;
+    this.state = "away";
+    const what = this.undraw ? " The picture is from before." : "";
+    if (!found) this.say(`No kernel of ${this.args.path} runs.${what}`, false);
+    else this.say(`tfnb is not loaded in the kernel of ${found.name}.${what}`, false);
+  }
+
+  private say(text: string, canRetry: boolean): void {
+    setText(this.text, text);
+    (this.notice.lastElementChild as HTMLElement).hidden = !canRetry;
+    this.notice.hidden = false;
+  }
+
+  private dispose(): void {
+    this.unlisten();
+    this.undraw?.();
+    if (this.name && this.state === "drawn") this.link?.close(this.name);
+  }
+}

@@ -1,0 +1,358 @@
+"""The kernel's end of JupyterLab's panel: what it tells, hears, and does not believe."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tfnb as tf
+from tfnb.notebook.lab_link import LEASE_S, LabLink, renderer_hash
+from tfnb.notebook.lab_snapshot import (
+    MAX_RESOURCES,
+    MAX_SIGNATURES,
+    LabSnapshots,
+    find_session,
+    session_key,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOSTILE = "img_src_x_onerror" * 40
+
+
+class Page:
+    """A front end: its clock, and what it was told."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.told: list[dict[str, Any]] = []
+        self.buffers: list[list[Any]] = []
+        self.link = LabLink(self._tell, clock=lambda: self.now)
+
+    def _tell(self, content: dict[str, Any], buffers: list[Any]) -> None:
+        json.dumps(content)
+        self.told.append(content)
+        self.buffers.append(buffers)
+
+    def ask(self, request: str, **words: Any) -> list[dict[str, Any]]:
+        """Has the worker's part done at once; gives the answers."""
+        self.told.clear()
+        self.buffers.clear()
+        self.link.carry_out({"request": request, **words})
+        return list(self.told)
+
+    def say(self, content: Any, buffers: Any = ()) -> list[dict[str, Any]]:
+        """A message as it comes in."""
+        self.told.clear()
+        self.now += 1.0
+        self.link.hear(content, buffers)
+        return list(self.told)
+
+
+@pytest.fixture
+def page(shell: Any) -> Iterator[Page]:
+    """A page that looks at this process, whose shell takes itself for a kernel's."""
+    shell.kernel = object()
+    found = Page()
+    yield found
+    found.link.stop()
+    del shell.kernel
+
+
+@pytest.fixture
+def session(graph: Any) -> Iterator[Any]:
+    """A session that has run something and holds something."""
+    with tf.Session() as found:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        kept = tf.get_variable("kept", [3, 2])
+        tf.get_variable("empty", [3])
+        jobs = tf.FIFOQueue(5, tf.float32, shapes=[[]], name="jobs")
+        found.run([kept.initializer, jobs.enqueue(1.0)])
+        found.run(tf.square(x, name="y"), {x: [1.0]})
+        yield found
+
+
+def test_a_snapshot_tells_of_sessions_executors_devices_and_containers(
+    page: Page, session: Any
+) -> None:
+    """As plain data."""
+    told = page.ask("watch")[0]
+    assert told["kind"] == "snapshot"
+    about = next(one for one in told["sessions"] if one["key"] == session_key(session))
+    assert about["nodes"] == len(session.graph.get_operations())
+    assert about["lastStep"] == session._session.last_run()[0] > 0
+    assert about["running"] == []
+    newest = about["signatures"][0]
+    assert (newest["feeds"], newest["fetches"]) == (["x:0"], ["y:0"])
+    assert newest["devices"] == ["CPU:0"]
+    device = about["devices"][0]
+    assert device["used"] == device["held"] == 24
+    rows = {one["name"]: one["text"] for one in device["resources"]}
+    assert rows["kept"] == "float32 (3, 2)"
+    assert "1 element of 5" in rows.values()
+
+
+def test_only_news_is_sent_and_only_while_somebody_looks(page: Page, session: Any) -> None:
+    """A lease that nobody renews ends."""
+    assert page.ask("look") == []
+    page.ask("watch")
+    assert page.ask("look") == []
+    session.run("y:0", {"x:0": [2.0]})
+    assert page.ask("look")[0]["sessions"]
+    session.run("y:0", {"x:0": [2.0]})
+    page.now += LEASE_S + 1
+    assert page.ask("look") == []
+
+
+def test_lists_and_names_are_bounded(page: Page, graph: Any) -> None:
+    """Hundreds of signatures and variables, and names of any length."""
+    with tf.Session() as session:
+        for number in range(MAX_RESOURCES + 20):
+            variable = tf.get_variable(f"{HOSTILE}{number}", [])
+            session.run(variable.initializer)
+        told = page.ask("watch")[0]
+        about = next(one for one in told["sessions"] if one["key"] == session_key(session))
+    assert len(about["signatures"]) == MAX_SIGNATURES
+    assert about["moreSignatures"] == MAX_RESOURCES + 20 - MAX_SIGNATURES
+    device = about["devices"][0]
+    assert len(device["resources"]) == MAX_RESOURCES
+    assert device["moreResources"] == 20
+    assert len(json.dumps(told)) < 100_000
+
+
+class Running:
+    """An endless loop in a thread."""
+
+    def __init__(self, session: Any) -> None:
+        self.session = session
+        self.runtime = session._session
+        loop = tf.while_loop(lambda k: k >= 0, lambda k: (k + 1) % 9, [0], name="endless")
+        self.errors: list[BaseException] = []
+        self.thread = threading.Thread(target=self._run, args=(loop,))
+        self.thread.start()
+        while not self.runtime.active_steps():
+            assert self.thread.is_alive()
+
+    def _run(self, loop: Any) -> None:
+        try:
+            self.session.run(loop)
+        except BaseException as error:
+            self.errors.append(error)
+
+
+def test_a_running_step_is_told_held_let_go_and_cancelled(page: Page, session: Any) -> None:
+    """By messages, while the step runs in another thread."""
+    running = Running(session)
+    key = session_key(session)
+    about = next(one for one in page.ask("watch")[0]["sessions"] if one["key"] == key)
+    step = about["running"][0]
+    assert not step["isHeld"]
+    assert page.say({"request": "pause", "session": key}) == []
+    assert running.runtime.active_steps()[0].is_held
+    about = next(one for one in page.ask("look")[0]["sessions"] if one["key"] == key)
+    assert about["isHeld"]
+    assert about["running"][0]["isHeld"]
+    page.say({"request": "resume", "session": key})
+    assert not running.runtime.active_steps()[0].is_held
+    page.say({"request": "cancel", "session": key, "step": step["step"] + 1000})
+    assert running.runtime.active_steps()[0].error is None
+    page.say({"request": "cancel", "session": key, "step": step["step"]})
+    running.thread.join(30)
+    assert isinstance(running.errors[0], tf.errors.CancelledError)
+    assert "cancelled in JupyterLab" in str(running.errors[0])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        7,
+        [],
+        "watch",
+        {},
+        {"request": 7},
+        {"request": "watch", "session": "x" * 70_000},
+        {"request": "watch", "more": object()},
+    ],
+    ids=["nothing", "number", "list", "text", "empty", "no name", "large", "no JSON"],
+)
+def test_what_is_no_message_is_dropped(page: Page, content: Any) -> None:
+    """Without an answer, without a worker."""
+    assert page.say(content) == []
+    assert page.link._worker is None
+
+
+def test_buffers_are_none_of_ours(page: Page) -> None:
+    """Nothing that a front end says needs one."""
+    assert page.say({"request": "pause", "session": ""}, [b"x"]) == []
+
+
+def test_a_flood_is_cut_off_and_forgotten(page: Page) -> None:
+    """More messages than a person can make are dropped; later ones are heard again."""
+    page.now += 100
+    told = []
+    for _ in range(500):
+        page.now -= 1.0  # as `say` takes a second
+        told += page.say({"request": "pause", "session": "none"})
+    assert 0 < len(told) < 200
+    page.now += 10
+    assert len(page.say({"request": "pause", "session": "none"})) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        ({"request": "dance"}, "no request 'dance'"),
+        ({"request": "open", "view": "map"}, "no view 'map'"),
+        ({"request": "open", "view": "graph", "session": "direct_0"}, "session is closed"),
+        ({"request": "open", "view": "graph", "session": 3}, "is a short text"),
+        ({"request": "open", "view": "graph", "session": "x" * 500}, "is a short text"),
+        ({"request": "open", "view": "placement", "signature": "1"}, "signature is a number"),
+    ],
+)
+def test_what_cannot_be_done_is_said(page: Page, words: dict[str, Any], match: str) -> None:
+    """To whoever asked."""
+    told = page.ask(**words, id="a1") if isinstance(words.get("id", ""), str) else []
+    assert [one["kind"] for one in told] == ["problem"]
+    assert match in told[0]["text"]
+    assert told[0]["id"] == "a1"
+
+
+def test_steering_a_session_that_is_closed_is_a_problem(page: Page) -> None:
+    """Its button was clicked late."""
+    told = page.say({"request": "cancel", "session": "direct_0"})
+    assert "session is closed" in told[0]["text"]
+
+
+def test_the_renderer_is_the_widgets_own(page: Page) -> None:
+    """Module and stylesheet, known by their hash."""
+    told = page.ask("renderer")[0]
+    assert "export" in told["script"]
+    assert ".tfnb" in told["style"]
+    greeting = page.ask("hello")[0]
+    assert (greeting["kind"], greeting["renderer"]) == ("hello", renderer_hash())
+
+
+def _opened(page: Page, **words: Any) -> dict[str, Any]:
+    told = page.ask("open", id="a1", **words)
+    found = [one for one in told if one["kind"] == "opened"]
+    assert found, told
+    assert found[0]["id"] == "a1"
+    return found[0]
+
+
+@pytest.mark.parametrize("view", ["graph", "placement", "partitions", "progress", "debug", "run"])
+def test_every_view_opens_with_its_state(page: Page, session: Any, view: str) -> None:
+    """Once; who asks again finds it open."""
+    told = _opened(page, view=view, session=session_key(session))
+    content = told["content"]
+    assert content["state"]["_options"]["view"] == view
+    assert "_esm" not in content["state"]
+    assert ["_scene"] in content["buffer_paths"]
+    assert len(page.buffers[-1]) == len(content["buffer_paths"])
+    again = _opened(page, view=view, session=session_key(session))
+    assert again["view"] == told["view"]
+    assert list(page.link.views.titles()) == [told["view"]]
+    page.ask("close", view=told["view"])
+    page.ask("close", view=told["view"])
+    assert page.link.views.titles() == {}
+
+
+def test_a_signature_is_chosen_by_its_number(page: Page, session: Any) -> None:
+    """Not only the last one that ran."""
+    key = session_key(session)
+    about = next(one for one in page.ask("watch")[0]["sessions"] if one["key"] == key)
+    first, last = about["signatures"][-1], about["signatures"][0]
+    one = _opened(page, view="placement", session=key, signature=first["id"])
+    other = _opened(page, view="placement", session=key, signature=last["id"])
+    assert one["view"] != other["view"]
+    assert other["title"] == "Placement of y:0"
+
+
+def test_a_graph_that_grows_is_sent_anew(page: Page, session: Any) -> None:
+    """In the tab that is open, without a click."""
+    page.ask("watch")
+    told = _opened(page, view="graph", session=session_key(session))
+    page.ask("look")
+    assert [one for one in page.told if one["kind"] == "view"] == []
+    tf.constant(1.0, name="late")
+    page.ask("look")
+    news = [one for one in page.told if one["kind"] == "view"]
+    assert news
+    assert news[0]["view"] == told["view"]
+    assert ["_scene"] in news[0]["content"]["buffer_paths"]
+
+
+def test_a_selection_is_taken_over_and_nothing_else(page: Page, session: Any) -> None:
+    """A front end may not set what the kernel draws."""
+    name = _opened(page, view="graph", session=session_key(session))["view"]
+    state = {"selected": "y", "_options": {"view": "run"}}
+    page.say({"request": "view", "view": name, "content": {"method": "update", "state": state}})
+    widget = page.link.views._views[name].widget
+    assert widget is not None
+    assert widget.selected == "y"
+    assert widget._options["view"] == "graph"
+    for content in (None, 3, {"method": "update"}, {"method": "update", "state": {"selected": 3}}):
+        page.say({"request": "view", "view": name, "content": content})
+    assert widget.selected == "y"
+    assert "closed in the kernel" in page.say({"request": "view", "view": "x"})[0]["text"]
+
+
+def test_the_next_step_is_recorded(page: Page, session: Any) -> None:
+    """And nothing after it."""
+    page.ask("watch")
+    name = _opened(page, view="run")["view"]
+    session.run("y:0", {"x:0": [2.0]})
+    page.ask("look")
+    widget = page.link.views._views[name].widget
+    assert widget is not None
+    first = widget._record
+    assert first
+    session.run("y:0", {"x:0": [2.0]})
+    page.ask("look")
+    assert widget._record == first
+    _opened(page, view="run", anew=True)
+    assert page.link.views._views[name].widget._record == b""  # type: ignore[union-attr]
+
+
+def test_progress_and_debugger_end_with_their_tabs(page: Page, session: Any) -> None:
+    """No observer and no debugger stays behind."""
+    events = session._session.step_events
+    before = len(events.observers)
+    for view in ("progress", "debug"):
+        _opened(page, view=view)
+    assert events.debugger is not None
+    assert len(events.observers) > before
+    page.ask("close", view="progress")
+    page.ask("close", view="debug")
+    assert events.debugger is None
+    assert len(events.observers) == before
+
+
+def test_views_end_when_nobody_looks_any_more(page: Page, session: Any) -> None:
+    """The page was closed without a word."""
+    page.ask("watch")
+    _opened(page, view="progress")
+    page.now += LEASE_S + 1
+    page.ask("look")
+    assert page.link.views.titles() == {}
+
+
+def test_sessions_are_found_by_their_keys(session: Any) -> None:
+    """A closed one is not."""
+    key = session_key(session)
+    assert find_session(key) is session
+    session.close()
+    assert find_session(key) is None
+
+
+def test_a_snapshot_is_small_work(page: Page, session: Any) -> None:
+    """A signature is described once."""
+    snapshots = LabSnapshots()
+    one, two = snapshots.take(), snapshots.take()
+    about = [next(s for s in t["sessions"] if s["nodes"]) for t in (one, two)]
+    assert about[0]["signatures"][0] is about[1]["signatures"][0]
