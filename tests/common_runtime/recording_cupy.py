@@ -1,5 +1,13 @@
 """A double of CuPy: arrays in host memory that pretend to be on a GPU.
 
+Whatever order work of several streams may take on a GPU, only events make it an order: so each
+access to memory gets a time in its stream, events carry the times of what lies before them, and two
+accesses of which one writes, and of which neither is behind the other, are a *race*, noted in
+``races``.  Memory that was freed counts as used again by the next array of its pool and stream.
+
+A stream that captures runs nothing: it takes down kernels, with the memory they read and write, and
+a graph runs them when it is launched.  What CUDA refuses meanwhile raises.
+
 It is as lazy as a GPU: copies and events are queued in their stream and happen when something waits
 for them, or when a kernel runs in that stream. So a copy that nobody waited for leaves rubbish in
 the result, and pinned memory that was used again too early does, too. It is as strict as CuPy: a
@@ -17,13 +25,17 @@ import threading
 import types
 import weakref
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.special
 
+from tests.common_runtime.cuda_interpreter import interpret
+from tfnb.core import array_module
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 RUBBISH = 0xCD
 
@@ -34,6 +46,58 @@ class CUDARuntimeError(RuntimeError):
 
 class OutOfMemoryError(MemoryError):
     """What CuPy raises when a pool's limit or the GPU's memory is used up."""
+
+
+def forget() -> None:
+    """What was found out about CuPy is found out again."""
+    for name in ("cupy_module", "gpu_count", "missing_gpu", "can_hold"):
+        getattr(array_module, name).cache_clear()
+
+
+def merge(clock: dict[int, int], other: dict[int, int]) -> None:
+    """Everything that lies before the one now lies before the other, too."""
+    for number, time in other.items():
+        clock[number] = max(clock.get(number, 0), time)
+
+
+def fill_with_rubbish(host: np.ndarray[Any, Any]) -> None:
+    """What memory holds that nobody wrote."""
+    if host.flags.c_contiguous:
+        host.reshape(-1).view(np.uint8)[...] = RUBBISH
+
+
+class Memory:
+    """When a piece of memory was last written and read, by stream."""
+
+    def __init__(self, before: dict[int, int]) -> None:
+        self.written: dict[int, int] = {}
+        self.read: dict[int, int] = dict(before)
+
+    def check(
+        self, what: str, clock: dict[int, int], accesses: dict[int, int], races: list[str]
+    ) -> None:
+        """Notes a race if something of this may still be under way."""
+        late = {n: time for n, time in accesses.items() if clock.get(n, 0) < time}
+        if late:
+            races.append(f"{what} does not wait for {late}; it waits for {clock}")
+
+
+# What CuPy cannot do in a stream that captures: cuBLAS, cuSOLVER, cuRAND, looking at values.
+_REFUSED = frozenset(
+    [
+        "matmul",
+        "dot",
+        "tensordot",
+        "einsum",
+        "vdot",
+        "inner",
+        "outer",
+        "nonzero",
+        "unique",
+        "flatnonzero",
+        "argwhere",
+    ]
+)
 
 
 class RecordingCupy(types.ModuleType):
@@ -48,6 +112,11 @@ class RecordingCupy(types.ModuleType):
         self.failure: Exception | None = None  # what the next wait for an event raises
         self.num_pinned = 0
         self.streams: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.races: list[str] = []
+        self.host_clock: dict[int, int] = {}  # what the host knows to have happened
+        self.user_clock: dict[int, int] = {}
+        # What was done to memory that was freed, by pool and stream.
+        self.freed: dict[tuple[int, int], dict[int, int]] = {}
         module = self
 
         class ndarray(Array):
@@ -68,7 +137,11 @@ class RecordingCupy(types.ModuleType):
         class DefaultStream(_DefaultStream):
             cupy = module
 
+        class ElementwiseKernel(_ElementwiseKernel):
+            cupy = module
+
         self.ndarray = ndarray
+        self.ElementwiseKernel = ElementwiseKernel
         self.default_pool = MemoryPool()
         self.cuda = types.SimpleNamespace(
             Device=Device,
@@ -144,16 +217,61 @@ class RecordingCupy(types.ModuleType):
     def empty(self, shape: Any, dtype: Any = np.float32) -> Array:
         """An array of rubbish."""
         host = np.empty(shape, dtype)
-        host.reshape(-1).view(np.uint8)[...] = RUBBISH
+        fill_with_rubbish(host)
         return self.ndarray(host)
 
     def asarray(self, value: Any, dtype: Any = None) -> Array:
         """A host value on the current GPU."""
         if isinstance(value, Array):
-            return value if dtype is None else self.ndarray(value.host.astype(dtype))
-        return self.ndarray(np.array(value, dtype))
+            return value if dtype is None else value.astype(dtype)
+        self.refuse_while_capturing("a copy from pageable memory")
+        found = self.ndarray(np.array(value, dtype))
+        self.note("asarray", self.stream, [], [found.memory])
+        return found
 
     array = asarray
+
+    def launch(
+        self, name: str, compute: Callable[[], object], reads: list[Array], writes: list[Array]
+    ) -> None:
+        """A kernel in the current stream."""
+        with self.lock:
+            stream = self.stream
+            memories = [one.memory for one in reads], [one.memory for one in writes]
+            if stream is not None and stream.captured is not None:
+                stream.captured.append((name, compute, *memories))
+                for one in writes:
+                    fill_with_rubbish(one.host)
+                return
+            if stream is not None:
+                stream.drain()
+            self.history.append(("kernel", name, self.device, getattr(stream, "name", None)))
+            self.note(name, stream, *memories)
+            compute()
+
+    def note(
+        self, what: str, stream: Any, reads: list[Memory], writes: list[Memory]
+    ) -> dict[int, int]:
+        """Work in a stream that reads and writes memory; gives the stream's clock then."""
+        with self.lock:
+            number, clock = (
+                (0, self.user_clock) if stream is None else (stream.number, stream.clock)
+            )
+            merge(clock, self.host_clock)
+            clock[number] = now = clock.get(number, 0) + 1
+            for memory in reads:
+                memory.check(what, clock, memory.written, self.races)
+                memory.read[number] = now
+            for memory in writes:
+                memory.check(what, clock, memory.written, self.races)
+                memory.check(what, clock, memory.read, self.races)
+                memory.written, memory.read = {number: now}, {}
+            return clock
+
+    def refuse_while_capturing(self, what: str) -> None:
+        """What CUDA does not allow in a stream that captures."""
+        if self.stream is not None and self.stream.captured is not None:
+            raise CUDARuntimeError(f"cudaErrorStreamCaptureUnsupported: {what}")
 
     def __getattr__(self, name: str) -> Any:
         return _member(self, np, name)
@@ -181,6 +299,10 @@ def _member(cupy: RecordingCupy, module: Any, name: str) -> Any:
     return _Function(cupy, name, found)
 
 
+def _get_item(host: Any, key: Any) -> Any:
+    return host[key]
+
+
 class _Function:
     """A function of NumPy's as CuPy's of the same name."""
 
@@ -189,19 +311,41 @@ class _Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         cupy = self._cupy
+        if self._name in _REFUSED or (self._name == "where" and len(args) == 1):
+            cupy.refuse_while_capturing(self._name)
         with cupy.lock:
             if cupy.stream is not None:
                 cupy.stream.drain()
-            stream = getattr(cupy.stream, "name", None)
-            cupy.history.append(("kernel", self._name, cupy.device, stream))
-            found = self._function(
-                *[_unwrapped(arg) for arg in args],
-                **{key: _unwrapped(value) for key, value in kwargs.items()},
-            )
+
+            def compute() -> Any:
+                return self._function(
+                    *[_unwrapped(arg) for arg in args],
+                    **{key: _unwrapped(value) for key, value in kwargs.items()},
+                )
+
             out = kwargs.get("out")
+            reads = [*_arrays(args), *_arrays(kwargs.values())]
             if out is not None:
-                return out[0] if isinstance(out, tuple) else out
-            return cupy.wrap(found, *_arrays(args), *_arrays(kwargs.values()))
+                out = out[0] if isinstance(out, tuple) else out
+                cupy.launch(self._name, compute, reads, [out])
+                return out
+            is_captured = cupy.stream is not None and cupy.stream.captured is not None
+            inputs = getattr(self._function, "nargs", None)
+            changed: list[Array] = []
+            if self._name.endswith(".at") or (inputs is not None and len(args) >= inputs):
+                cupy.refuse_while_capturing(self._name)
+                changed = _arrays([args[0] if self._name.endswith(".at") else args[-1]])
+            # What comes out has its form from here; a capture has it computed when launched.
+            found = cupy.wrap(compute(), *reads)
+            made = [one for one in _arrays([found]) if one.base is None]
+
+            def again() -> None:
+                for one, value in zip(_arrays([found]), _flat(compute()), strict=True):
+                    if one.base is None:
+                        one.host[...] = value
+
+            cupy.launch(self._name, again if is_captured else _nothing, reads, [*made, *changed])
+            return found
 
     @property
     def at(self) -> _Function:
@@ -212,6 +356,53 @@ class _Function:
     def reduce(self) -> _Function:
         """A ufunc's form along an axis."""
         return _Function(self._cupy, f"{self._name}.reduce", self._function.reduce)
+
+
+class _ElementwiseKernel:
+    """CuPy's kernels of the user's own source: what it says is read and done with NumPy."""
+
+    cupy: RecordingCupy
+
+    def __init__(
+        self,
+        in_params: str,
+        out_params: str,
+        operation: str,
+        name: str = "kernel",
+        *,
+        preamble: str = "",
+        options: tuple[str, ...] = (),
+    ) -> None:
+        *self.inputs, self.output = (
+            one.split() for one in f"{in_params}, {out_params}".split(", ")
+        )
+        self.operation, self.name = operation, name
+        assert preamble.startswith(("namespace tfnb {", "#include <cupy/"))
+        assert options == ("--fmad=false",)
+
+    def __call__(self, *args: Any) -> Any:
+        *inputs, out = args
+        for (dtype, _), array in zip([*self.inputs, self.output], args, strict=True):
+            assert isinstance(array, Array), "a host value is no argument here"
+            assert array.dtype == dtype, f"{array.dtype} where {dtype} is declared"
+        assert np.broadcast_shapes(*[one.shape for one in inputs]) == out.shape
+
+        def compute() -> None:
+            names = [name for _, name in self.inputs]
+            with np.errstate(all="ignore"):
+                values = dict(zip(names, [one.host for one in inputs], strict=True))
+                out.host[...] = interpret(self.operation, values)
+
+        self.cupy.launch(self.name, compute, inputs, [out])
+        return out
+
+
+def _nothing() -> None:
+    """It is done already."""
+
+
+def _flat(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, list | tuple) else [values]
 
 
 def _arrays(values: Any) -> list[Array]:
@@ -254,11 +445,18 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         self.device = self.cupy.cuda.Device(self.cupy.device)
         self.stream = self.cupy.stream
         if base is not None:
+            self.memory: Memory = base.memory
             return
-        free, stream = self.cupy.malloc(host.nbytes), self.stream
+        cupy, malloc = self.cupy, self.cupy.malloc
+        free, stream = malloc(host.nbytes), self.stream
+        arena = id(malloc.__self__), 0 if stream is None else stream.number  # type: ignore[attr-defined]
+        memory = self.memory = Memory(cupy.freed.get(arena, {}))
 
         def freed() -> None:
             free()
+            for accesses in (memory.read, memory.written):
+                # What the user's own stream does is the user's to wait for.
+                merge(cupy.freed.setdefault(arena, {}), {n: accesses[n] for n in accesses if n})
             if stream is not None:
                 stream.pending.append(lambda: host.reshape(-1).view(np.uint8).fill(RUBBISH))
 
@@ -277,8 +475,11 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
 
     def get(self) -> np.ndarray[Any, Any]:
         """A copy in host memory; waits for everything."""
+        self.cupy.refuse_while_capturing("a copy to the host")
         if self.stream is not None:
             self.stream.drain()
+        clock = self.cupy.note("get", self.cupy.stream, [self.memory], [])
+        merge(self.cupy.host_clock, clock)
         return self.host.copy()
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
@@ -288,12 +489,13 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         return getattr(self.cupy, ufunc.__name__)(*args, **kwargs)
 
     def __getitem__(self, key: Any) -> Any:
-        self._drain()
-        return self.cupy.wrap(self.host[_unwrapped(key)], self)
+        return _Function(self.cupy, "getitem", _get_item)(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._drain()
-        self.host[_unwrapped(key)] = _unwrapped(value)
+        def compute() -> None:
+            self.host[_unwrapped(key)] = _unwrapped(value)
+
+        self.cupy.launch("setitem", compute, _arrays([key, value]), [self])
 
     @property
     def real(self) -> Any:
@@ -338,17 +540,13 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
             self.cupy.stream.drain()
 
     def __getattr__(self, name: str) -> Any:
-        self._drain()
         found = getattr(self.host, name)
         if not callable(found):
+            self._drain()
             return self.cupy.wrap(found, self)
-
-        def method(*args: Any, **kwargs: Any) -> Any:
-            values = {key: _unwrapped(value) for key, value in kwargs.items()}
-            answer = found(*[_unwrapped(arg) for arg in args], **values)
-            return answer if name in ("tolist", "item") else self.cupy.wrap(answer, self)
-
-        return method
+        if name in ("tolist", "item"):
+            return lambda *args: getattr(self.get(), name)(*args)
+        return partial(_Function(self.cupy, name, getattr(np.ndarray, name)), self)
 
 
 class MemoryPointer:
@@ -359,21 +557,25 @@ class MemoryPointer:
         self._array, self._memory = weakref.ref(array), array.host
         self.ptr = array.host.ctypes.data
 
-    def _address(self) -> int:
-        assert self._array() is not None, "the array's memory was freed before the copy"
-        return self.ptr
-
-    def _queue(self, what: str, target: Any, source: Any, size: int, stream: Any) -> None:
-        stream.queue((what, size, stream.name), lambda: ctypes.memmove(target(), source(), size))
-
     def _queue(
-        self, what: str, target: int, source: int, size: int, stream: Any, *memory: Any
+        self,
+        what: str,
+        target: int,
+        source: int,
+        size: int,
+        stream: Any,
+        memory: Sequence[Any] = (),
+        others: Sequence[Memory] = (),
     ) -> None:
         def copy() -> None:
             ctypes.memmove(target, source, size)
             del memory_in_use[:]
 
         memory_in_use = [self._memory, *memory]
+        array = self._array()
+        assert array is not None
+        reads, writes = ([array.memory], []) if what == "to host" else ([], [array.memory])
+        array.cupy.note(what, stream, [*reads, *(one for one in others)], writes)
         stream.queue((what, size, stream.name), copy)
 
     def copy_from_host_async(self, mem: int, size: int, stream: Any) -> None:
@@ -386,7 +588,10 @@ class MemoryPointer:
 
     def copy_from_device_async(self, source: MemoryPointer, size: int, stream: Any) -> None:
         """Queues a copy from a GPU's memory."""
-        self._queue("from device", self.ptr, source.ptr, size, stream, source._memory)
+        other = source._array()
+        assert other is not None
+        memory = [source._memory]
+        self._queue("from device", self.ptr, source.ptr, size, stream, memory, [other.memory])
 
 
 class _Device:
@@ -408,6 +613,7 @@ class _Device:
         for stream in list(self.cupy.streams):
             if stream.device == self.id:
                 stream.drain()
+                merge(self.cupy.host_clock, stream.clock)
 
     def _check(self) -> None:
         if not 0 <= self.id < self.cupy.num_gpus:
@@ -429,6 +635,8 @@ class _Stream:
         self.pending: deque[Callable[[], object]] = deque()
         self.name = f"stream {self.number} of {self.device}"
         self._entered = threading.local()
+        self.clock: dict[int, int] = {}
+        self.captured: list[Any] | None = None  # what it takes down
         self.cupy.streams.add(self)
 
     def __enter__(self) -> None:
@@ -442,6 +650,8 @@ class _Stream:
 
     def queue(self, entry: tuple[Any, ...], action: Callable[[], object]) -> None:
         """Notes work and leaves it for later."""
+        if self.captured is not None:
+            raise CUDARuntimeError(f"cudaErrorStreamCaptureUnsupported: {entry[0]}")
         with self.cupy.lock:
             self.cupy.history.append(entry)
             self.pending.append(action)
@@ -449,12 +659,43 @@ class _Stream:
     def wait_event(self, event: Any) -> None:
         """Later work of this stream comes behind the event."""
         self.queue(("wait", event.number, self.name), event.happen)
+        merge(self.clock, event.clock)
+
+    def begin_capture(self, mode: Any = None) -> None:
+        """Takes down from now on what is queued here."""
+        assert self.captured is None
+        self.drain()
+        self.captured = []
+
+    def end_capture(self) -> Graph:
+        """What was taken down."""
+        captured, self.captured = self.captured, None
+        assert captured is not None
+        self.cupy.history.append(("capture", len(captured), self.name))
+        return Graph(self.cupy, captured)
 
     def drain(self) -> None:
         """Does what is queued."""
         with self.cupy.lock:
             while self.pending:
                 self.pending.popleft()()
+
+
+class Graph:
+    """A CUDA graph: kernels with the memory they were captured with."""
+
+    def __init__(self, cupy: RecordingCupy, kernels: list[Any]) -> None:
+        self._cupy, self._kernels = cupy, kernels
+
+    def launch(self, stream: Any) -> None:
+        """Runs it in a stream."""
+        cupy = self._cupy
+        with cupy.lock:
+            stream.drain()
+            cupy.history.append(("launch", len(self._kernels), stream.name))
+            for name, compute, reads, writes in self._kernels:
+                cupy.note(name, stream, reads, writes)
+                compute()
 
 
 class _DefaultStream:
@@ -468,6 +709,11 @@ class _DefaultStream:
         """It is used on any device."""
         return self.cupy.device
 
+    @property
+    def clock(self) -> dict[int, int]:
+        """What lies before its next work."""
+        return self.cupy.user_clock
+
     def queue(self, entry: tuple[Any, ...], action: Callable[[], object]) -> None:
         """Does the work."""
         self.cupy.history.append(entry)
@@ -476,6 +722,7 @@ class _DefaultStream:
     def wait_event(self, event: Any) -> None:
         """Waits for the event."""
         self.queue(("wait", event.number, self.name), event.happen)
+        merge(self.clock, event.clock)
 
 
 class _Event:
@@ -487,11 +734,13 @@ class _Event:
         self.number = type(self)._count
         self.done = False
         self.stream: Any = None
+        self.clock: dict[int, int] = {}
 
     def record(self, stream: Any) -> None:
         """Happens behind what is queued in the stream now."""
         assert self.cupy.device == stream.device, "an event is recorded on its stream's device"
         self.stream = stream
+        self.clock = dict(stream.clock)
         stream.queue(("record", self.number, stream.name), self._happened)
 
     def _happened(self) -> None:
@@ -509,6 +758,7 @@ class _Event:
             failure, self.cupy.failure = self.cupy.failure, None
             raise failure
         self.happen()
+        merge(self.cupy.host_clock, self.clock)
 
 
 class _MemoryPool:
@@ -524,6 +774,8 @@ class _MemoryPool:
 
     def malloc(self, size: int) -> Callable[[], None]:
         """Counts bytes; gives what counts them back."""
+        if callable(self.allocator):
+            return self.allocator(size)  # type: ignore[no-any-return]
         if self.limit and self.used + size > self.limit:
             raise OutOfMemoryError(
                 f"Out of memory allocating {size:,} bytes (allocated so far: {self.used:,} bytes, "

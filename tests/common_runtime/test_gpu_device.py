@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tests.common_runtime.recording_cupy import CUDARuntimeError, OutOfMemoryError, RecordingCupy
+from tests.common_runtime.recording_cupy import (
+    CUDARuntimeError,
+    OutOfMemoryError,
+    RecordingCupy,
+    forget,
+)
 from tfnb.common_runtime import gpu_device
 from tfnb.common_runtime.device_mgr import DeviceMgr, make_local_devices
 from tfnb.common_runtime.gpu_device import GpuDevice
@@ -20,23 +25,6 @@ from tfnb.core.resource_mgr import RefCell
 from tfnb.proto import config_pb2
 
 F = np.float32
-CACHED = ("cupy_module", "gpu_count", "missing_gpu", "can_hold")
-
-
-def forget():
-    """What was found out about CuPy is found out again."""
-    for name in CACHED:
-        getattr(array_module, name).cache_clear()
-
-
-@pytest.fixture
-def cupy(monkeypatch):
-    """The double, with two GPUs, in CuPy's place."""
-    double = RecordingCupy(num_gpus=2)
-    monkeypatch.setitem(sys.modules, "cupy", double)
-    forget()
-    yield double
-    forget()
 
 
 def answer_of(start):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.gpu_trace import KernelTime
     from tfnb.core.dtypes import DType
-    from tfnb.core.op_kernel import type_of_done
+    from tfnb.core.op_kernel import OpKernelContext, type_of_done
 
 
 @dataclass(slots=True, frozen=True)
@@ -86,6 +86,20 @@ class Device:
             value.device.copy_to_host(value, done)
         else:
             done((value,))
+
+    # The same in a function that several partitions make, where nobody answers.
+
+    def take(self, value: Any) -> Any:
+        """What another device sent, in this device's memory."""
+        return value
+
+    def begin_copy_to_host(self, value: Any) -> Any:
+        """Begins a copy of a value of this device, for :meth:`end_copy_to_host`."""
+        return value
+
+    def end_copy_to_host(self, ctx: OpKernelContext, copy: Any) -> Any:
+        """The value in host memory; waits until it is there, or the step is to end."""
+        return copy
 
     def adopt(self, value: Any) -> Any:
         """A value that the caller of a callable fed on this device, for kernels to read."""

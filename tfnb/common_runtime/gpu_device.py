@@ -25,7 +25,7 @@ import numpy as np
 
 from tfnb.common_runtime.device import Device
 from tfnb.common_runtime.gpu_options import GpuSpec
-from tfnb.common_runtime.gpu_staging import StagingPool
+from tfnb.common_runtime.gpu_staging import StagingBuffer, StagingPool
 from tfnb.common_runtime.gpu_trace import KernelTrace
 from tfnb.common_runtime.thread_pool import ThreadPool
 from tfnb.core import array_module, dtypes, errors
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device import DeviceAttributes
     from tfnb.common_runtime.gpu_trace import KernelTime
     from tfnb.core.dtypes import DType
-    from tfnb.core.op_kernel import type_of_done
+    from tfnb.core.op_kernel import OpKernelContext, type_of_done
 
 # Types of which a callable's tensors may lie in GPU memory; int32 is not among them, as in
 # TensorFlow, because it lives in host memory on every device.
@@ -46,6 +46,8 @@ _HELD = (
     *(dtypes.complex64, dtypes.complex128),
     *(dtypes.int8, dtypes.int16, dtypes.int64, dtypes.uint8, dtypes.uint16),
 )
+# So often an event is asked before a thread is told to wait for it: a few dozen microseconds.
+_SPINS = 64
 # How long a waiting thread sleeps at most before it looks for an interrupt, in seconds.
 _NAP_S = 0.05
 
@@ -54,12 +56,17 @@ _pools_lock = threading.Lock()
 _pools: dict[tuple[Any, int, int], Any] = {}
 
 
+class _Capturing(threading.local):
+    is_here = False  # whether this thread captures a graph, in a stream that is current
+
+
 class GpuDevice(Device):
     """One CUDA device, or a part of its memory.
 
     Attributes:
       compute_stream: where kernels run.
       pool: where memory comes from; sessions share it, and the first one limits it.
+      staging: pinned host memory, which copies go through.
     """
 
     device_type = "GPU"
@@ -79,9 +86,12 @@ class GpuDevice(Device):
             self._to_host = cupy.cuda.Stream(non_blocking=True)
             self._from_devices = cupy.cuda.Stream(non_blocking=True)
         super().__init__(name, spec.cuda_index, cupy, spec.memory_limit or int(total))
-        self._staging = StagingPool(cupy)
+        self.staging = StagingPool(cupy)
         self._waiter = ThreadPool(f"gpu_{spec.cuda_index}_events", 1)
         self._trace: KernelTrace | None = None
+        self._capture_stream: Any = None  # guarded by _capture_lock
+        self._capture_lock = threading.Lock()
+        self._capturing = _Capturing()
         self._out_of_memory = cupy.cuda.memory.OutOfMemoryError
         self._cuda_error = cupy.cuda.runtime.CUDARuntimeError
 
@@ -115,6 +125,8 @@ class GpuDevice(Device):
         )
 
         def launch(*args: Any) -> Any:
+            if self._capturing.is_here:
+                return compute(*args)
             try:
                 with cuda.Device(index), stream, cuda.using_allocator(malloc):
                     trace = self._trace
@@ -125,6 +137,55 @@ class GpuDevice(Device):
                 raise self._explained(error) from error
 
         return launch
+
+    def in_compute_stream(self, function: Callable[[], Any]) -> Any:
+        """What a function gives that queues work of this device."""
+        cuda = self._cupy.cuda
+        try:
+            with (
+                cuda.Device(self.index),
+                self.compute_stream,
+                cuda.using_allocator(self.pool.malloc),
+            ):
+                return function()
+        except Exception as error:
+            raise self._explained(error) from error
+
+    def capture(self, rehearse: Callable[[], Any], capture: Callable[[], Any]) -> Any:
+        """What the second of two functions gives, which captures a graph in the current stream.
+
+        The first one does the same work and is in order with the compute stream. None where another
+        thread captures.
+        """
+        if not self._capture_lock.acquire(blocking=False):
+            return None
+        try:
+            with self._cupy.cuda.Device(self.index):
+                stream = self._capture_stream
+                if stream is None:
+                    stream = self._capture_stream = self._cupy.cuda.Stream(non_blocking=True)
+                stream.wait_event(self._record(self.compute_stream))
+                self._capturing.is_here = True
+                try:
+                    with stream:
+                        try:
+                            rehearse()
+                        finally:
+                            self.compute_stream.wait_event(self._record(stream))
+                        return capture()
+                finally:
+                    self._capturing.is_here = False
+        finally:
+            self._capture_lock.release()
+
+    def forget_capture_stream(self) -> None:
+        """The next capture gets a new stream; the last one is of no use any more."""
+        self._capture_stream = None
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether somebody measures kernels one by one."""
+        return self._trace is not None
 
     def _explained(self, error: BaseException) -> BaseException:
         """CuPy's errors as TensorFlow's; others as they are."""
@@ -167,14 +228,22 @@ class GpuDevice(Device):
     def receive(self, value: Any, done: type_of_done) -> None:
         """Takes what another device sent into this device's memory, if it can be there."""
         try:
-            if isinstance(value, LentArray):
-                value = value.array if value.device is self else self._copy_from_device(value)
-            elif isinstance(value, np.ndarray | np.generic) and array_module.can_hold(value.dtype):
-                value = self.copy_from_host(value)
+            value = self.take(value)
         except Exception as error:
-            done(self._explained(error))
+            done(error)
         else:
             done((value,))
+
+    def take(self, value: Any) -> Any:
+        """What another device sent, in this device's memory before any later kernel reads it."""
+        try:
+            if isinstance(value, LentArray):
+                return value.array if value.device is self else self._copy_from_device(value)
+            if isinstance(value, np.ndarray | np.generic) and array_module.can_hold(value.dtype):
+                return self.copy_from_host(value)
+        except Exception as error:
+            raise self._explained(error) from error
+        return value
 
     def copy_from_host(self, value: Any) -> Any:
         """An array of this device that will hold ``value`` before any later kernel reads it."""
@@ -184,13 +253,13 @@ class GpuDevice(Device):
             array = self._cupy.empty(host.shape, host.dtype)
             if not host.nbytes:
                 return array
-            staged = self._staging.take(host.nbytes)
+            staged = self.staging.take(host.nbytes)
             staged.view(host.shape, host.dtype)[...] = host
             self._from_host.wait_event(self._record(self.compute_stream))
             array.data.copy_from_host_async(staged.pointer, host.nbytes, self._from_host)
             copied = self._record(self._from_host)
             self.compute_stream.wait_event(copied)
-            self._staging.give_back(staged, copied)
+            self.staging.give_back(staged, copied)
             return array
 
     def adopt(self, value: Any) -> Any:
@@ -236,36 +305,84 @@ class GpuDevice(Device):
     def copy_to_host(self, lent: LentArray, done: type_of_done) -> None:
         """Answers with a host copy of what this device lent, once the copy is there."""
         try:
-            lent = self.contiguous(lent)
-            array = lent.array
-            if not array.nbytes:
-                done((np.empty(array.shape, array.dtype),))
-                return
-            staged = self._staging.take(array.nbytes)
-            with self._cupy.cuda.Device(self.index):
-                self._to_host.wait_event(lent.event)
-                array.data.copy_to_host_async(staged.pointer, array.nbytes, self._to_host)
-                copied = self._record(self._to_host)
+            copy = HostCopy(self, lent)
         except Exception as error:
             done(self._explained(error))
             return
 
         def finish() -> None:
-            # Holds the array until here: its memory is being read.
             try:
-                with self._cupy.cuda.Device(self.index):
-                    copied.synchronize()
-                value = staged.view(array.shape, array.dtype).copy()
+                value = copy.value()
             except Exception as error:
                 done(self._explained(error))
-                return
-            self._staging.give_back(staged)
-            done((value,))
+            else:
+                done((value,))
 
+        if copy.event is None:
+            finish()
+            return
         try:
             self._waiter.schedule(finish)
         except errors.CancelledError as error:  # the session is being closed
             done(error)
+
+    def begin_copy_to_host(self, value: Any) -> Any:
+        """Queues a copy to host memory, to be waited for with :meth:`end_copy_to_host`."""
+        if not array_module.is_device_array(value):
+            return value
+        try:
+            return HostCopy(self, self.lend(value))
+        except Exception as error:
+            raise self._explained(error) from error
+
+    def end_copy_to_host(self, ctx: OpKernelContext, copy: Any) -> Any:
+        """The host array that a copy gives; can be interrupted, and ends when the step shall.
+
+        Raises:
+          InternalError: the copy failed, or something in front of it.
+        """
+        if not isinstance(copy, HostCopy):
+            return copy
+        if copy.event is not None:
+            self._wait(copy.event, ctx.step.run_state)
+        try:
+            return copy.value()
+        except Exception as error:
+            raise self._explained(error) from error
+
+    def begin_copy(self, lent: LentArray, staged: StagingBuffer) -> Any:
+        """Queues a copy behind what computes the array; gives the event behind the copy."""
+        with self._cupy.cuda.Device(self.index):
+            self._to_host.wait_event(lent.event)
+            array = lent.array
+            array.data.copy_to_host_async(staged.pointer, array.nbytes, self._to_host)
+            return self._record(self._to_host)
+
+    def _wait(self, event: Any, run_state: Any = None) -> None:
+        """Sleeps until an event has happened or the step is to end."""
+        failure: list[BaseException] = []
+        try:
+            for _ in range(_SPINS):
+                if event.done:
+                    return
+        except self._cuda_error as error:
+            raise self._explained(error) from error
+        finished = threading.Event()
+
+        def wait() -> None:
+            try:
+                with self._cupy.cuda.Device(self.index):
+                    event.synchronize()
+            except Exception as error:
+                failure.append(self._explained(error))
+            finished.set()
+
+        self._waiter.schedule(wait)
+        while not finished.wait(_NAP_S):
+            if run_state is not None and run_state.stop is not None:
+                raise run_state.stop
+        if failure:
+            raise failure[0]
 
     def contiguous(self, lent: LentArray) -> LentArray:
         """What this device lent, in memory without gaps."""
@@ -304,32 +421,58 @@ class GpuDevice(Device):
         """
         with self._cupy.cuda.Device(self.index):
             event = self._record(self.compute_stream)
-        if event.done:
-            return
-        finished = threading.Event()
-        failure: list[BaseException] = []
-
-        def wait() -> None:
-            try:
-                with self._cupy.cuda.Device(self.index):
-                    event.synchronize()
-            except Exception as error:
-                failure.append(self._explained(error))
-            finished.set()
-
-        self._waiter.schedule(wait)
-        while not finished.wait(_NAP_S):
-            pass
-        if failure:
-            raise failure[0]
+        self._wait(event)
 
     def close(self) -> None:
         """Drops the resources and gives the memory pool's free blocks back."""
         super().close()
         self._waiter.close()
-        self._staging.clear()
+        self.staging.clear()
         with self._cupy.cuda.Device(self.index):
             self.pool.free_all_blocks()
+
+
+class HostCopy:
+    """A copy from a GPU to host memory that is under way.
+
+    It holds the array, whose memory is being read, and the pinned memory, which is written to.
+
+    Attributes:
+      event: happens behind the copy; None where there is nothing to copy.
+    """
+
+    __slots__ = ("_array", "_device", "_staged", "event")
+
+    def __init__(self, device: GpuDevice, lent: LentArray) -> None:
+        """Queues the copy of what the device lent."""
+        self._device = device
+        self._staged: StagingBuffer | None = None
+        self.event: Any = None
+        lent = device.contiguous(lent)
+        self._array = array = lent.array
+        if array.nbytes:
+            staged = device.staging.take(array.nbytes)
+            self.event = device.begin_copy(lent, staged)
+            self._staged = staged
+
+    def value(self) -> Any:
+        """The array in host memory; waits for the copy, for how long nobody knows."""
+        array, staged = self._array, self._staged
+        if staged is None:
+            return np.empty(array.shape, array.dtype)
+        with self._device.xp.cuda.Device(self._device.index):
+            self.event.synchronize()
+        value = staged.view(array.shape, array.dtype).copy()
+        self._staged = None
+        self._device.staging.give_back(staged)
+        return value
+
+    def __del__(self) -> None:
+        staged = self._staged
+        if staged is not None:
+            # Nobody waited: what lies in these memories next comes behind the copy.
+            self._device.staging.give_back(staged, self.event)
+            self._device.compute_waits_for(self.event)
 
 
 def _memory_pool(cupy: Any, spec: GpuSpec) -> Any:

@@ -191,6 +191,7 @@ class ImmutableExecutorState:
       cannot_be_lowered: somebody tried, and the reference executor runs it.
       kernel_stats: what its kernels cost, where this is the variant that runs with a pool.
       is_checked: a step went through, and every kernel gave what its op declares.
+      devices_to_sync: devices whose work must be done before its function ends.
     """
 
     device: Device
@@ -206,6 +207,7 @@ class ImmutableExecutorState:
     cannot_be_lowered: bool = False
     kernel_stats: KernelStats | None = None
     is_checked: bool = False
+    devices_to_sync: tuple[Device, ...] = ()
     _ids: dict[str, int] | None = None
 
     def find_id(self, node_name: str) -> int:

@@ -6,6 +6,8 @@ between the nodes stays in cache, and the result may take the place of an input 
 Whether it does is known when the arrays are there: they are large, of one shape, and in one piece;
 otherwise the nodes run one after the other.
 
+On a GPU a cluster is of elementwise nodes of any types, and runs as one kernel (``fused.py``).
+
 ``find_clusters`` changes a program, ``plan_tile`` says which node writes where, and a
 ``TiledCluster`` is what the emitted function calls.  An input is written over only if nobody else
 can see it: no other register, no variable, constant, feed, stack or view holds it, which its
@@ -21,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.common_runtime.immutable_executor_state import PURE_ONE
+from tfnb.common_runtime.lowering.fused import is_elementwise
 from tfnb.common_runtime.lowering.program import (
     Assign,
     Block,
@@ -33,6 +36,7 @@ from tfnb.common_runtime.lowering.program import (
     reads_of,
 )
 from tfnb.core.op_expression import tile_of
+from tfnb.core.op_kernel import kernel_attr
 from tfnb.core.work_sharder import shard
 
 if TYPE_CHECKING:
@@ -53,23 +57,25 @@ _FEWEST = 2  # nodes of a cluster
 def find_clusters(program: Program) -> None:
     """Puts the clusters of a program in place of their nodes."""
     uses: dict[str, int] = dict.fromkeys(program.predicates, 1)
-    _count_uses(program.root, uses)
-    _Finder(program.constants, uses).find(program.root)
+    count_uses(program.root, uses)
+    _Finder(program, uses).find(program.root)
 
 
-def _count_uses(block: Block, uses: dict[str, int]) -> None:
+def count_uses(block: Block, uses: dict[str, int]) -> None:
+    """Counts how often registers are read in a block."""
     for instruction in block:
         for name in reads_of(instruction):
             uses[name] = uses.get(name, 0) + 1
         for inside in insides_of(instruction):
-            _count_uses(inside, uses)
+            count_uses(inside, uses)
 
 
 class _Finder:
     """Finds the clusters of one program."""
 
-    def __init__(self, constants: Mapping[str, Any], uses: Mapping[str, int]) -> None:
-        self._constants = constants
+    def __init__(self, program: Program, uses: Mapping[str, int]) -> None:
+        self._constants = program.constants
+        self._item_of = program.item_of
         self._uses = uses
         self._number = 0
         # Clusters that may still grow, by the register of their result.
@@ -94,8 +100,9 @@ class _Finder:
 
     def _add(self, compute: Compute) -> None:
         item = compute.item
-        is_plain = item.action == PURE_ONE and item.kernel is not None
-        if not is_plain or item.kernel is None or tile_of(item.kernel) is None:
+        is_plain = item.action == PURE_ONE
+        kind = kind_of(item) if is_plain else None
+        if kind is None:
             # A node that writes to a variable finds it unread by whoever comes later.
             self._close(compute.args if is_plain else list(self._open))
             self._made.append(compute)
@@ -106,7 +113,7 @@ class _Finder:
             if before is None:
                 continue
             is_only_here = self._uses[name] == compute.args.count(name)
-            if is_only_here and before[-1].item.output_types[0] is item.output_types[0]:
+            if is_only_here and kind_of(before[-1].item) is kind:
                 del self._open[name]
                 members += before
             else:
@@ -123,15 +130,49 @@ class _Finder:
             inputs = dict.fromkeys(
                 arg for member in members for arg in member.args if arg not in inner
             )
-            args = [arg for arg in inputs if np.ndim(self._constants.get(arg, _NO_CONSTANT))]
-            if len(members) < _FEWEST or not args or any(arg in self._constants for arg in args):
+            on_gpu = is_on_gpu(members[-1].item)
+            if on_gpu:
+                args = [arg for arg in inputs if number_in(self._item_of.get(arg)) is None]
+            else:
+                args = [arg for arg in inputs if np.ndim(self._constants.get(arg, _NO_CONSTANT))]
+            is_small = len(members) < _FEWEST or not args
+            if is_small or (not on_gpu and any(arg in self._constants for arg in args)):
                 self._made += members
             else:
                 self._number += 1
-                self._made.append(Cluster(self._number, args, name, list(members)))
+                self._made.append(Cluster(self._number, args, name, list(members), on_gpu))
 
 
 _NO_CONSTANT = np.empty(1)
+
+
+def kind_of(item: NodeItem) -> object:
+    """What the members of a cluster have in common; None for a node that is in none."""
+    kernel = item.kernel
+    if kernel is None:
+        return None
+    if is_on_gpu(item):
+        types = [one.base_dtype.numpy_dtype for one in item.input_types]
+        return kernel.device if is_elementwise(kernel, types) else None
+    return None if tile_of(kernel) is None else item.output_types[0]
+
+
+def is_on_gpu(item: NodeItem) -> bool:
+    """Whether a node computes there."""
+    return item.kernel is not None and item.kernel.device.xp is not np
+
+
+def is_constant(item: NodeItem) -> bool:
+    """Whether a node gives what stands in the graph."""
+    return item.op in ("Const", "HostConst") and item.num_inputs == 0
+
+
+def number_in(source: tuple[NodeItem, int] | None) -> Any:
+    """The NumPy scalar that a register on a GPU always holds; None where it holds an array."""
+    if source is None or not is_constant(source[0]) or source[0].kernel is None:
+        return None
+    value = kernel_attr(source[0].kernel.attrs["value"])
+    return value[()] if value.ndim == 0 and value.dtype != object else None
 
 
 # -- which node writes where -----------------------------------------------------------------------

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.common_runtime.executor import as_outputs, dereference_by
+from tfnb.common_runtime.gpu_graph import GraphSegment
 from tfnb.common_runtime.immutable_executor_state import (
     ARG,
     CONTEXT,
@@ -45,9 +46,11 @@ from tfnb.common_runtime.lowering.clusters import (
     TiledCluster,
     TilePlan,
     find_clusters,
+    number_in,
     plan_tile,
 )
 from tfnb.common_runtime.lowering.frees import place_frees
+from tfnb.common_runtime.lowering.fused import FusedCluster
 from tfnb.common_runtime.lowering.program import (
     Assign,
     Block,
@@ -62,9 +65,11 @@ from tfnb.common_runtime.lowering.program import (
     Loop,
     Program,
     Read,
+    Segment,
     insides_of,
 )
 from tfnb.common_runtime.lowering.ranks import instructions_in, scalar_registers
+from tfnb.common_runtime.lowering.segments import find_segments
 from tfnb.common_runtime.running_nodes import register_emitted
 from tfnb.core import errors
 from tfnb.core.op_expression import Expression, expressions_of, tile_of
@@ -119,6 +124,17 @@ class EmittedFunction:
         linecache.cache[self.filename] = (len(self.source), None, lines, self.filename)
         register_emitted(self)
         weakref.finalize(self, linecache.cache.pop, self.filename, None)
+
+    def reports(self) -> list[str]:
+        """What became of clusters and graphs on a GPU, a comment each."""
+        lines = []
+        for name, value in self._names.items():
+            if isinstance(value, GraphSegment):
+                lines += [f"# {name}: {text!a}" for text in value.report()]
+            elif isinstance(value, FusedCluster):
+                refusals = dict.fromkeys(value.refusals.values())
+                lines += [f"# {name}: node by node: {text!a}" for text in refusals]
+        return lines
 
     def check_first_outputs(self) -> None:
         """Compares the next answer of each kernel with what its op declares."""
@@ -176,8 +192,10 @@ class _Writer:
         self, immutable: ImmutableExecutorState, program: Program, scalar_args: Collection[int]
     ) -> None:
         self._program = program
+        self._devices_to_sync = immutable.devices_to_sync
         self._scalars = scalar_registers(program, scalar_args)
         find_clusters(program)
+        find_segments(program)
         place_frees(program, self._scalars)
         self.lines = ["def step(args, retvals, step, run_state):"]
         self.items: list[NodeItem | None] = [None, None]
@@ -193,8 +211,9 @@ class _Writer:
             **program.constants,
         }
         self.kernels: dict[str, NodeItem] = {}
-        self.makers: dict[str, Callable[[dict[str, Any]], TiledCluster]] = {}
+        self.makers: dict[str, Callable[[dict[str, Any]], TiledCluster | GraphSegment]] = {}
         self._tiles: list[tuple[str, Cluster, TilePlan]] = []
+        self._segments: list[tuple[str, Segment]] = []
         self._level = 1
         self._inside: list[int] = []  # the numbers of the loops around
         self._cost = float(_CALLS_PER_CHECK)
@@ -208,11 +227,14 @@ class _Writer:
         if any(isinstance(one, Loop) for one in instructions_in(self._program.root)):
             self._line("new_frame = count(1).__next__")
         self._block(self._program.root)
+        for device in self._devices_to_sync:
+            self._line(f"{self._name(device, 'd')}.synchronize()")
         if self._program.predicates:
             self._line(f"return {', '.join(self._program.predicates)},")
         if len(self.lines) == 1:
             self._line("pass")
         self._tile_functions()
+        self._bodies()
 
     def _line(self, text: str, item: NodeItem | None = None, args: list[str] | None = None) -> None:
         text = f"{'    ' * self._level}{text}"
@@ -235,6 +257,8 @@ class _Writer:
         for instruction, following in itertools.zip_longest(block, block[1:]):
             if isinstance(instruction, Cluster):
                 self._cluster(instruction, following)
+            elif isinstance(instruction, Segment):
+                self._segment(instruction)
             else:
                 self._instruction(instruction)
 
@@ -356,6 +380,9 @@ class _Writer:
         if cluster.result in self._scalars:
             self._block(cluster.plain)
             return
+        if cluster.is_on_gpu:
+            self._fused(cluster)
+            return
         ending = set(following.registers) if isinstance(following, Free) else set()
         members = [one for one in cluster.plain if isinstance(one, Compute)]
         name = f"tiles{cluster.number}"
@@ -385,6 +412,59 @@ class _Writer:
             )
 
         self.makers[name] = make
+
+    def _fused(self, cluster: Cluster) -> None:
+        """A cluster on a GPU."""
+        members = [one for one in cluster.plain if isinstance(one, Compute)]
+        numbers: dict[str, Any] = {arg: number for number, arg in enumerate(cluster.args)}
+        kernels = []
+        for position, one in enumerate(members):
+            args = [numbers[arg] if arg in numbers else self._number(arg) for arg in one.args]
+            assert one.item.kernel is not None
+            kernels.append((one.item.kernel, args))
+            numbers[one.results[0]] = (position,)
+        name = f"fused{cluster.number}"
+        if name not in self.names:
+            self.names[name] = FusedCluster(kernels)
+        self._check(1)
+        call = f"{name}({', '.join(cluster.args)})"
+        self._line(f"if ({cluster.result} := {call}) is None:", members[-1].item, cluster.args)
+        self._indented(cluster.plain)
+
+    def _segment(self, segment: Segment) -> None:
+        """Kernels of a GPU that may become a graph."""
+        first, name = segment.plain[0], f"segment{segment.number}"
+        member = first.plain[0] if isinstance(first, Cluster) else first
+        assert isinstance(member, Compute)
+        assert member.item.kernel is not None
+        device: Any = member.item.kernel.device
+        self._check(1)
+        call = f"{name}({', '.join(segment.args)})"
+        self._line(f"if (out := {call}) is None:", member.item, segment.args)
+        self._cost = 0.0
+        self._indented(segment.plain)
+        self._line("else:")
+        self._line(f"    {', '.join(segment.results)}, = out")
+        self._line("    del out")
+        self._segments.append((name, segment))
+        self.makers[name] = lambda names: GraphSegment(
+            device, names[f"{name}_body"], len(segment.plain)
+        )
+
+    def _bodies(self) -> None:
+        """Below the step: segments by themselves, to be captured."""
+        self._level = 0
+        for name, segment in self._segments:
+            self._line("")
+            self._line(f"def {name}_body({', '.join(segment.args)}):")
+            self._level = 1
+            self._cost = -float("inf")  # nobody ends half a capture
+            self._block(segment.plain)
+            self._line(f"return {', '.join(segment.results)},")
+            self._level = 0
+
+    def _number(self, register: str) -> Any:
+        return number_in(self._program.item_of.get(register))
 
     def _is_made(self, register: str) -> bool:
         """Whether a node of the step made the value; others hold what was fed or read."""
@@ -459,7 +539,8 @@ class _Writer:
 
     def _kernel(self, item: NodeItem, args: list[str]) -> str:
         self.names[f"k{item.id}"] = item.compute
-        self.kernels[f"k{item.id}"] = item
+        if item.kernel is not None:  # else it moves a tensor from device to device
+            self.kernels[f"k{item.id}"] = item
         return f"k{item.id}({', '.join(args)})"
 
     def _expression(self, instruction: Compute) -> Expression | None:

@@ -17,6 +17,7 @@ from tfnb.common_runtime.lowering.program import (
     Leave,
     Loop,
     Program,
+    Segment,
     reads_of,
     writes_of,
 )
@@ -61,7 +62,7 @@ class _Placer:
         seen, before = set(visible), []
         for instruction in block:
             # Only blocks inside ask; a copy for each of a thousand nodes would take long.
-            has_inside = isinstance(instruction, If | Leave | Loop | Cluster)
+            has_inside = isinstance(instruction, If | Leave | Loop | Cluster | Segment)
             before.append(set(seen) if has_inside else seen)
             seen |= _surely_set(instruction)
         live = set(live)
@@ -85,7 +86,7 @@ class _Placer:
                 live = head
             else:
                 reads, writes = set(reads_of(instruction)), set(writes_of(instruction))
-                if isinstance(instruction, Cluster):
+                if isinstance(instruction, Cluster | Segment):
                     self.place(instruction.plain, live | reads | writes, left, there)
                 made += self._free((reads | writes) - live)
                 live = (live - writes) | reads

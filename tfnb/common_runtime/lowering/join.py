@@ -1,19 +1,23 @@
-"""The partitions of one signature as one, where all of them are on CPU devices.
+"""The partitions of one signature as one.
 
 A Recv becomes what its Send was given, a loop and its shadows on other devices become one frame of
 that name; kernels stay on their devices.  What comes out is run by an emitted function only: the
 order in which edges put the nodes holds across devices, and nothing has to be sent.
+
+Into a GPU a Recv queues a copy.  Out of it the Send begins a copy, and the Recv, which runs when
+nothing else can, waits for it: meanwhile kernels are queued.
 """
 
 from __future__ import annotations
 
-import itertools
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.immutable_executor_state import (
+    CONTEXT,
     NOTHING,
     PASS,
+    PURE_ONE,
     FrameInfo,
     ImmutableExecutorState,
     NodeItem,
@@ -22,15 +26,22 @@ from tfnb.common_runtime.immutable_executor_state import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.common_runtime.device import Device
+
 type_of_key = tuple[bytes, bytes, bytes]
 
 _SENDS = ("_Send", "_HostSend")
 
 
-def join(states: Sequence[ImmutableExecutorState]) -> ImmutableExecutorState | None:
-    """One partition that does what several do; None where they are not only on CPU devices."""
-    if any(state.device.device_type != "CPU" for state in states):
-        return None
+def join(
+    states: Sequence[ImmutableExecutorState], devices_to_sync: Sequence[Device] = ()
+) -> ImmutableExecutorState | None:
+    """One partition that does what several do; None where a Send or Recv has no counterpart.
+
+    Args:
+      states: the partitions.
+      devices_to_sync: the devices whose work must be done before a step ends.
+    """
     copies = {id(item): copy(item) for state in states for item in state.items}
     items = list(copies.values())
     frames: dict[str, FrameInfo] = {"": FrameInfo("", 0)}
@@ -53,6 +64,7 @@ def join(states: Sequence[ImmutableExecutorState]) -> ImmutableExecutorState | N
         has_async=False,
     )
     joined.is_checked = all(state.is_checked for state in states)
+    joined.devices_to_sync = tuple(devices_to_sync)
     return joined
 
 
@@ -74,26 +86,61 @@ def _connect(items: Sequence[NodeItem]) -> bool:
         ends[first, second, third] = item
     if sends.keys() != receives.keys():
         return False
-    for item in itertools.chain(sends.values(), receives.values()):
-        item.action, item.kernel, item.compute = NOTHING, None, None
-        item.is_transfer = item.may_give_nothing = False
+    passed: dict[int, NodeItem] = {}
     for key, receive in receives.items():
-        receive.action = PASS
-        receive.num_inputs, receive.input_start, receive.input_stop = 1, 0, 1
         send = sends[key]
+        way = _way(send, receive)
+        for item in (send, receive):
+            item.action, item.is_transfer, item.may_give_nothing = NOTHING, False, False
+        receive.num_inputs, receive.input_start, receive.input_stop = 1, 0, 1
+        if way is _BOTH:
+            _connect_both(send, receive)
+            continue
+        passed[id(send)] = receive
         receive.input_types = send.input_types
         receive.dereference = send.dereference
         send.dereference = ()
-    receive_of = {id(send): receives[key] for key, send in sends.items()}
+        send.kernel = send.compute = receive.kernel = receive.compute = None
+        receive.action = PASS
+        if way is not None:
+            receive.action, receive.compute = PURE_ONE, way
     for item in items:
         more = [
-            (output, receive_of[id(dst)], 0)
-            for output, dst, _ in item.data_edges
-            if id(dst) in receive_of
+            (output, passed[id(dst)], 0) for output, dst, _ in item.data_edges if id(dst) in passed
         ]
         if more:
             item.data_edges += tuple(more)
-        if id(item) in receive_of:
+        if id(item) in passed:
             # What the Send waits for, the Recv waits for.
-            item.control_edges += (receive_of[id(item)],)
+            item.control_edges += (passed[id(item)],)
     return True
+
+
+_BOTH = "a copy that is begun and waited for"
+
+
+def _way(send: NodeItem, receive: NodeItem) -> Any:
+    """How a tensor gets from one device to the other: None as it is, a function, or ``_BOTH``."""
+    assert send.kernel is not None
+    assert receive.kernel is not None
+    source: Any = send.kernel.device
+    target: Any = receive.kernel.device
+    is_on_gpu = source.device_type == "GPU" and send.op == "_Send"
+    if target.device_type != "GPU" or receive.op == "_HostRecv":
+        return _BOTH if is_on_gpu else None
+    if not is_on_gpu:
+        return target.take
+    return None if target is source else lambda value: target.take(source.lend(value))
+
+
+def _connect_both(send: NodeItem, receive: NodeItem) -> None:
+    """A copy into host memory."""
+    assert send.kernel is not None
+    device: Any = send.kernel.device
+    send.action, send.compute, send.kernel = PURE_ONE, device.begin_copy_to_host, None
+    send.num_outputs, send.output_types = 1, receive.output_types
+    send.data_edges = ((0, receive, 0),)
+    receive.action, receive.compute = CONTEXT, device.end_copy_to_host
+    receive.input_types = receive.output_types
+    receive.dereference = ()
+    receive.waits_for_others = True

@@ -105,7 +105,8 @@ class LoweredStep:
     @property
     def source(self) -> str:
         """The text of the function; of that which was written last, if there are several."""
-        return self._any().source
+        emitted = self._any()
+        return "\n".join([emitted.source, *emitted.reports()])
 
     @property
     def items(self) -> list[NodeItem | None]:
@@ -294,7 +295,7 @@ def lowered_together(executors: Executors, run_state: RunState) -> LoweredStep |
         has_loops = any(len(state.frames) > 1 for state in executors.states)
         if num_runs < 2 and not (has_loops and num_nodes <= MAX_NODES_AT_ONCE):
             return None
-    joined = join(executors.states) if num_nodes <= MAX_NODES else None
+    joined = join(executors.states, executors.devices_to_sync) if num_nodes <= MAX_NODES else None
     lowered = None if joined is None else lower(joined)
     if joined is None or lowered is None:
         executors.stay_apart = True

@@ -117,11 +117,25 @@ class Loop:
 
 @dataclass(slots=True, eq=False)
 class Cluster:
-    """Elementwise nodes that run tile by tile where their inputs are large, else ``plain``."""
+    """Elementwise nodes that run tile by tile where their inputs are large, else ``plain``.
+
+    On a GPU they run as one kernel where the shapes allow it.
+    """
 
     number: int  # unique in the program
     args: list[str]
     result: str
+    plain: Block
+    is_on_gpu: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Segment:
+    """Instructions that launch kernels of one GPU, in a graph where that can be, else ``plain``."""
+
+    number: int  # unique in the program
+    args: list[str]
+    results: list[str]
     plain: Block
 
 
@@ -142,7 +156,18 @@ class Free:
 
 
 type_of_instruction = (
-    Compute | Read | Copy | Clear | CheckPredicate | If | Assign | Loop | Cluster | Leave | Free
+    Compute
+    | Read
+    | Copy
+    | Clear
+    | CheckPredicate
+    | If
+    | Assign
+    | Loop
+    | Cluster
+    | Segment
+    | Leave
+    | Free
 )
 Block = list[type_of_instruction]
 
@@ -173,7 +198,7 @@ class Program:
 
 def reads_of(instruction: type_of_instruction) -> list[str]:
     """The registers an instruction reads by itself, not those of the blocks inside it."""
-    if isinstance(instruction, Compute):
+    if isinstance(instruction, Compute | Segment):
         return instruction.args
     if isinstance(instruction, Read | Copy):
         return [instruction.source]
@@ -188,7 +213,7 @@ def reads_of(instruction: type_of_instruction) -> list[str]:
 
 def writes_of(instruction: type_of_instruction) -> list[str]:
     """The registers an instruction sets by itself."""
-    if isinstance(instruction, Compute):
+    if isinstance(instruction, Compute | Segment):
         return instruction.results
     if isinstance(instruction, Read | Clear):
         return [instruction.target]
@@ -210,6 +235,6 @@ def insides_of(instruction: type_of_instruction) -> list[Block]:
         return [instruction.body]
     if isinstance(instruction, Leave):
         return [instruction.exits]
-    if isinstance(instruction, Cluster):
+    if isinstance(instruction, Cluster | Segment):
         return [instruction.plain]
     return []

@@ -36,7 +36,9 @@ def scalar_registers(program: Program, scalar_args: Collection[int]) -> set[str]
     readers: dict[str, list[str]] = {}
     lost: list[str] = []
     for name, value in program.constants.items():
-        scalars.add(name) if np.ndim(value) == 0 else lost.append(name)
+        # Where a GPU has it, nobody calculates with it in Python.
+        is_scalar = isinstance(value, np.ndarray | np.generic) and value.ndim == 0
+        scalars.add(name) if is_scalar else lost.append(name)
     for instruction in instructions_in(program.root):
         sources = _sources(instruction, scalar_args)
         for target in writes_of(instruction):

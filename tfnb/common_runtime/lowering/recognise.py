@@ -14,7 +14,7 @@ Merges whose inputs nobody knows to be exclusive, and whatever no front end make
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,6 +50,7 @@ from tfnb.common_runtime.lowering.program import (
     insides_of,
     type_of_instruction,
 )
+from tfnb.core.op_kernel import kernel_attr
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -168,7 +169,7 @@ class _Recogniser:
                 if item.op in _SWITCHES:
                     output = 0  # the variable it read is the same on both sides
                 name = f"v{item.id}_{output}" if output else f"v{item.id}"
-                if item.op == "Const" and item.num_inputs == 0:
+                if item.op in ("Const", "HostConst") and item.num_inputs == 0:
                     name = self._constant(item) or name
                 self.made.item_of[name] = (item, output)
                 break
@@ -189,10 +190,17 @@ class _Recogniser:
 
     def _constant(self, item: NodeItem) -> str | None:
         kernel = item.kernel
-        if kernel is None or kernel.kind != "pure" or kernel.device.device_type != "CPU":
+        if kernel is None:
             return None
         try:
-            value = kernel.compute()
+            if kernel.kind == "pure":
+                value = kernel.compute()
+            elif "value" in kernel.state:
+                value = kernel.state["value"]
+            else:
+                # On a GPU, where no step may wait for it.
+                device: Any = kernel.device
+                value = kernel.state["value"] = device.take(kernel_attr(kernel.attrs["value"]))
         except Exception:
             return None  # the step itself says what is wrong
         if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype != object:

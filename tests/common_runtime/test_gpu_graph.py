@@ -1,0 +1,436 @@
+"""Steps on a double of CuPy: fused kernels, CUDA graphs, and the order of work in streams.
+
+The double notes a race wherever two streams touch the same memory and no event says who comes
+first; the fixture fails a test that leaves one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tests.common_runtime.recording_cupy import CUDARuntimeError, _Stream
+from tfnb.common_runtime.gpu_device import GpuDevice
+from tfnb.common_runtime.gpu_graph import GraphSegment
+from tfnb.common_runtime.gpu_options import GpuSpec
+from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
+
+F = np.float32
+
+
+def device(index=0):
+    """A GPU."""
+    return GpuDevice(f"/device:GPU:{index}", GpuSpec(index))
+
+
+def put(gpu, value):
+    """A host array on a GPU."""
+    return gpu.copy_from_host(np.asarray(value, F))
+
+
+def host(gpu, array):
+    """A GPU's array in host memory, behind what computes it."""
+    return gpu.begin_copy_to_host(array).value()
+
+
+def segment_of(gpu, *functions):
+    """A segment whose kernels are these functions of the array module and all arrays so far."""
+    kernels = [
+        gpu.wrap_kernel(lambda *arrays, f=f: f(gpu.xp, *arrays), "n", "Op") for f in functions
+    ]
+
+    def body(*args):
+        found = list(args)
+        for kernel in kernels:
+            found.append(kernel(*found))
+        return (found[-1],)
+
+    return GraphSegment(gpu, body, 100), body
+
+
+def entries(cupy, kind):
+    """What of a kind was queued."""
+    return [entry for entry in cupy.history if entry[0] == kind]
+
+
+def activations(x, w):
+    """A cluster, a sum and two nodes."""
+    h = tf.nn.relu(x * w + 0.5)
+    y = tf.tanh(h) * 2.0 - h
+    return y, tf.exp(-tf.reduce_sum(y, axis=1))
+
+
+# -- what becomes a graph
+
+
+def test_a_segment_is_captured_when_it_comes_the_second_time(cupy):
+    """First kernel by kernel, then rehearsed and captured, then launched only."""
+    gpu = device()
+    segment, body = segment_of(
+        gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.add(x, y), lambda xp, *a: xp.tanh(a[-1])
+    )
+    x = put(gpu, [0, 1, 2])
+    assert segment(x) is None
+    assert segment.report() == ["kernel by kernel: no form of its arguments came twice"]
+    wanted = host(gpu, body(x)[0])
+    cupy.history.clear()
+    assert host(gpu, segment(x)[0]).tolist() == wanted.tolist()
+    assert len(entries(cupy, "capture")) == len(entries(cupy, "launch")) == 1
+    cupy.history.clear()
+    again = segment(x)[0]
+    assert [entry[0] for entry in cupy.history] == ["launch", "kernel"]
+    assert host(gpu, again).tolist() == wanted.tolist()
+    assert segment.report() == ["captured 1 times, 1 graphs kept, launched 2 times"]
+
+
+def test_results_are_the_callers(cupy):
+    """The next launch does not write over them."""
+    gpu = device()
+    segment, _ = segment_of(gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.add(y, y))
+    x = put(gpu, [0, 0])
+    segment(x)
+    first = segment(x)[0]
+    gpu.in_compute_stream(lambda: x.__setitem__(..., 1.0))
+    second = segment(x)[0]
+    assert host(gpu, first).tolist() == [2, 2]
+    assert host(gpu, second).tolist() == [2 * np.exp(F(1))] * 2
+
+
+def test_an_argument_that_moved_gets_a_place_in_the_graph(cupy):
+    """The graph is captured once more, and from then on copies it; the others stay in place."""
+    gpu = device()
+    segment, _ = segment_of(gpu, lambda xp, x, y: xp.add(x, y), lambda xp, x, y, z: xp.exp(z))
+    y = put(gpu, [0, 0])
+    found = []
+    for number in range(5):
+        out = segment(put(gpu, [number, 0]), y)
+        found.append(None if out is None else host(gpu, out[0])[0])
+    assert found == [None, *[np.exp(F(number)) for number in range(1, 5)]]
+    assert segment.report() == ["captured 2 times, 1 graphs kept, launched 4 times"]
+    copies = [entry for entry in entries(cupy, "kernel") if entry[1] == "setitem"]
+    assert len(copies) == 1 + 3  # in the rehearsal and before each launch since
+
+
+def test_there_is_a_graph_for_each_shape(cupy):
+    """And the oldest goes when there are too many."""
+    gpu = device()
+    segment, body = segment_of(gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.add(x, y))
+    arrays = [put(gpu, np.zeros(size)) for size in range(1, 11)]
+    for _ in range(2):
+        for x in arrays:
+            segment(x)
+    assert segment.report() == ["kernel by kernel: no form of its arguments came twice"]
+    for x in arrays[2:]:
+        for _ in range(3):
+            out = segment(x)
+            assert out is None or host(gpu, out[0]).tolist() == host(gpu, body(x)[0]).tolist()
+    assert "8 graphs kept" in segment.report()[0]
+
+
+def test_what_a_graph_keeps_ends_with_it(cupy):
+    """Its pool takes memory of the device's, and gives it back."""
+    gpu = device()
+    segment, _ = segment_of(gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.add(x, y))
+    x = put(gpu, np.zeros(256))
+    segment(x)
+    before = gpu.pool.used_bytes()
+    assert segment(x)[0].nbytes == 1024
+    assert gpu.pool.used_bytes() > before
+    del segment
+    assert gpu.pool.used_bytes() == before
+
+
+def test_values_in_host_memory_belong_to_the_form(cupy):
+    """A graph does not look at them again: another axis is another graph."""
+    gpu = device()
+    segment, _ = segment_of(
+        gpu, lambda xp, x, axis: xp.sum(x, int(axis)), lambda xp, x, axis, y: xp.exp(y - y) * y
+    )
+    x = put(gpu, [[1, 2], [3, 4]])
+    for _ in range(3):
+        for axis, wanted in ((0, [4, 6]), (1, [3, 7])):
+            out = segment(x, np.int32(axis))
+            assert out is None or host(gpu, out[0]).tolist() == wanted
+    assert "captured 2 times, 2 graphs kept, launched 4 times" in segment.report()
+    assert segment(x, object()) is None
+    assert segment(x, np.zeros(1000)) is None
+
+
+def test_a_graph_that_would_copy_too_much_is_none(cupy):
+    """A few kernels over large arrays are launched as they are."""
+    gpu = device()
+    body = gpu.wrap_kernel(lambda x: gpu.xp.add(x, x), "n", "Op")
+    segment = GraphSegment(gpu, lambda x: (body(x),), 1)
+    x = put(gpu, np.zeros(2 << 20))
+    assert [segment(x), segment(x)] == [None, None]
+    assert segment.report() == [
+        "kernel by kernel: 8388608 bytes would be copied in each step, more than 4194304"
+    ]
+    assert entries(cupy, "capture") == []
+
+
+# -- what does not
+
+
+@pytest.mark.parametrize(
+    "forbidden",
+    [
+        lambda xp, x: xp.matmul(x, x),
+        lambda xp, x: xp.add(x, float(x.sum())),
+        lambda xp, x: x if bool(x.any()) else -x,
+        lambda xp, x: xp.add(x, xp.asarray(np.ones(2, F))),
+        lambda xp, x: xp.where(x)[0],
+    ],
+)
+def test_what_cuda_refuses_runs_kernel_by_kernel(forbidden, cupy):
+    """cuBLAS, looking at values, copies from pageable memory: the reason is told, work goes on."""
+    gpu = device()
+    segment, body = segment_of(gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: forbidden(xp, y))
+    x = put(gpu, np.ones((2, 2)))
+    for _ in range(3):
+        assert segment(x) is None
+        assert np.isfinite(host(gpu, body(x)[0])).all()
+    (line,) = segment.report()
+    assert line.startswith("kernel by kernel: CUDARuntimeError: cudaErrorStreamCaptureUnsupported")
+    # The device captures on, and only this form was refused.
+    other, _ = segment_of(gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.add(x, y))
+    assert [other(x) is None, other(x) is None] == [True, False]
+
+
+@pytest.mark.parametrize("moment", ["begin_capture", "end_capture"])
+def test_a_driver_that_cannot_capture_is_no_error(moment, cupy, monkeypatch):
+    """The step runs as it did."""
+
+    def fail(self, *args):
+        self.captured = None
+        raise CUDARuntimeError("cudaErrorNotSupported")
+
+    monkeypatch.setattr(_Stream, moment, fail)
+    gpu = device()
+    segment, body = segment_of(gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.add(x, y))
+    x = put(gpu, [0])
+    assert [segment(x), segment(x), segment(x)] == [None] * 3
+    assert host(gpu, body(x)[0]).tolist() == [1]
+    assert segment.report() == ["kernel by kernel: CUDARuntimeError: cudaErrorNotSupported"]
+
+
+def test_an_interrupt_while_capturing_leaves_the_device_whole(cupy):
+    """It goes to the user; the next step captures again."""
+    gpu = device()
+    strikes = [2]
+
+    def exp(xp, x):
+        strikes[0] -= 1
+        if strikes[0] == 0:
+            raise KeyboardInterrupt
+        return xp.exp(x)
+
+    segment, _ = segment_of(gpu, exp, lambda xp, x, y: xp.add(x, y))
+    x = put(gpu, [0])
+    segment(x)
+    with pytest.raises(KeyboardInterrupt):
+        segment(x)
+    assert host(gpu, segment(x)[0]).tolist() == [1]
+    assert all(stream.captured is None for stream in cupy.streams)
+
+
+def test_only_one_thread_uses_a_graph_at_a_time(cupy):
+    """Another one runs kernel by kernel meanwhile."""
+    gpu = device()
+    inside, go = threading.Event(), threading.Event()
+
+    def wait(xp, x):
+        inside.set()
+        assert go.wait(60)
+        return xp.exp(x)
+
+    segment, _ = segment_of(gpu, wait, lambda xp, x, y: xp.add(x, y))
+    x = put(gpu, [0])
+    assert segment(x) is None
+    found = []
+    thread = threading.Thread(target=lambda: found.append(segment(x)))
+    thread.start()
+    assert inside.wait(60)
+    assert segment(x) is None
+    go.set()
+    thread.join()
+    assert host(gpu, found[0][0]).tolist() == [1]
+
+
+# -- whole steps
+
+
+def graph_of_a_step(on):
+    """A training step: feeds, clusters, a product, a variable that is assigned, several fetches."""
+    x = tf.placeholder(tf.float32, [None, 3])
+    with tf.device(on):
+        v = tf.get_variable("v", initializer=np.ones((3, 3), F), use_resource=True)
+        w = tf.get_variable("w", initializer=np.full(3, 0.5, F), use_resource=True)
+        y, s = activations(tf.matmul(x, v), w)
+        flags = tf.cast(y > 0.1, tf.int64) * 3 // 2
+        updates = [v.assign_sub(0.01 * v * v + tf.reduce_mean(y)), w.assign(w * 0.9 + 0.01)]
+    with tf.control_dependencies(updates):
+        done = tf.identity(s + 1.0)
+    return x, [y, s, flags, done]
+
+
+def run_steps(on, count=6):
+    """What the steps give, of which the last has another shape; what the variables hold then."""
+    found = []
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x, fetches = graph_of_a_step(on)
+        sess.run(tf.global_variables_initializer())
+        for number in range(count):
+            rows = 4 if number < count - 1 else 2
+            value = np.linspace(-1, 1, rows * 3, dtype=F).reshape(rows, 3) * number
+            found += sess.run(fetches, {x: value})
+        found += sess.run(tf.global_variables())
+        return found, sess.emitted_sources()
+
+
+def test_steps_give_what_they_give_on_the_cpu(cupy):
+    """Fused, captured, with transfers that nobody waits for too early: to the last bit."""
+    wanted, _ = run_steps("/cpu:0")
+    with lowering(Lowering.NEVER):
+        reference, sources = run_steps("/gpu:0")
+    assert sources == []
+    found, sources = run_steps("/gpu:0")
+    for one, other, third in zip(found, wanted, reference, strict=True):
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(third, other)
+    text = "\n".join(sources)
+    assert "fused1(" in text
+    assert re.search(r"# segment\d: 'captured \d times, \d graphs kept, launched \d times'", text)
+    assert entries(cupy, "launch")
+
+
+def test_two_gpus_and_the_cpu_run_as_one_function(cupy):
+    """What goes from one to the other waits for it, and only for that."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [4])
+        with tf.device("/gpu:0"):
+            a = tf.exp(x) * 2.0
+        with tf.device("/gpu:1"):
+            b = tf.tanh(a) + tf.cast(tf.size(x), tf.float32)
+        with tf.device("/cpu:0"):
+            c = tf.cumsum(b)
+        with tf.device("/gpu:0"):
+            d = a - c
+        for number in range(4):
+            value = np.arange(4, dtype=F) * F(number)
+            doubled = np.exp(value) * F(2)
+            wanted = doubled - np.cumsum(np.tanh(doubled) + F(4))
+            np.testing.assert_allclose(sess.run(d, {x: value}), wanted, rtol=1e-6)
+        assert len(sess.emitted_sources()) == 1
+
+
+def test_a_loop_on_the_gpu_runs_as_a_function(cupy):
+    """Its counter stays on the host; its body is one kernel an iteration."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [3])
+        with tf.device("/gpu:0"):
+            _, y = tf.while_loop(
+                lambda i, _: i < 5, lambda i, y: (i + 1, tf.tanh(y * 2.0 + 0.1)), [0, x]
+            )
+        wanted = np.arange(3, dtype=F)
+        for _ in range(5):
+            wanted = np.tanh(wanted * F(2) + F(0.1))
+        for _ in range(3):
+            np.testing.assert_array_equal(sess.run(y, {x: np.arange(3)}), wanted)
+
+
+def test_a_step_that_fails_says_where(cupy):
+    """The node, also where it is one of a cluster, and the session works on."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32)
+        with tf.device("/gpu:0"):
+            y = tf.tanh(tf.add(x, np.ones(3, F), name="sum") * 2.0)
+        for _ in range(3):
+            assert sess.run(y, {x: [1, 2, 3]}).shape == (3,)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"(?s)Incompatible.*node sum"):
+            sess.run(y, {x: [1, 2]})
+        assert sess.run(y, {x: [[1], [2]]}).shape == (2, 3)
+        assert "node by node: 'NotElementwise: Incompatible" in sess.emitted_sources()[0]
+
+
+def test_a_copy_that_nobody_waits_for_keeps_its_memory(cupy):
+    """A step ended in between: the array's and the pinned memory are free behind the copy only."""
+    gpu = device()
+    copy = gpu.begin_copy_to_host(put(gpu, np.arange(1000)))
+    del copy
+    later = [put(gpu, np.zeros(1000)) for _ in range(3)]
+    assert gpu.begin_copy_to_host(later[0]).value().tolist() == [0] * 1000
+
+
+# -- every wait is one that is needed
+
+
+def run_everything(cupy):
+    """All kinds of transfers and captures, memory used again and again."""
+    first, second = device(0), device(1)
+    box = []
+    segment, _ = segment_of(first, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.add(x, y))
+    for number in range(4):
+        x = put(first, np.full(64, number))
+        y = first.wrap_kernel(lambda x: first.xp.add(x, x), "n", "Op")(x)
+        z = second.take(first.lend(y))
+        z = second.wrap_kernel(lambda z: second.xp.negative(z), "n", "Op")(z)
+        copies = [first.begin_copy_to_host(y), second.begin_copy_to_host(z)]
+        del y, z
+        out = segment(x)
+        if number % 2:
+            box += [copy.value()[0] for copy in copies]
+        del copies, out, x
+    with cupy.cuda.Device(0):
+        user = first.adopt(cupy.asarray(np.ones(64, F)))
+        found = first.wrap_kernel(lambda x: first.xp.add(x, x), "n", "Op")(user)
+        first.hand_over()
+        box.append(cupy.add(found, found).get()[0])
+    assert box == [2, -2, 6, -6, 4]
+
+
+def places_of_waits(cupy, monkeypatch, without=None):
+    """Runs everything; gives the places where the device has a stream wait for an event.
+
+    Args:
+      cupy: the double.
+      monkeypatch: takes away the waits of one place.
+      without: that place.
+    """
+    places = set()
+    for kind in (cupy.cuda.Stream, type(cupy.cuda.get_current_stream())):
+        plain = kind.wait_event
+
+        def wait(self, event, plain=plain):
+            frame = sys._getframe(1)
+            place = frame.f_code.co_name, frame.f_lineno, frame.f_back.f_code.co_name
+            places.add(place)
+            if place != without:
+                plain(self, event)
+
+        monkeypatch.setattr(kind, "wait_event", wait)
+    with contextlib.suppress(AssertionError):  # rubbish was computed with, as well
+        run_everything(cupy)
+    return places
+
+
+def test_a_missing_event_is_a_race(cupy, monkeypatch):
+    """Wherever waits are left out, the double finds memory that two streams touch in any order.
+
+    So a wait that the device forgets fails a test, and no place waits for nothing.
+    """
+    with monkeypatch.context() as patch:
+        places = places_of_waits(cupy, patch)
+    assert cupy.races == []
+    assert len(places) == 12
+    for place in sorted(places):
+        with monkeypatch.context() as patch:
+            places_of_waits(cupy, patch, place)
+        assert cupy.races, place
+        cupy.races.clear()
