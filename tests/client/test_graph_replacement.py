@@ -299,6 +299,8 @@ def test_sessions_of_all_kinds_go_on(sess: tf.Session) -> None:
     assert callable_() == 7.0
     assert tf.Session().run(second) == 11.0
     assert sess.partial_run(handle, sess.graph.get_tensor_by_name("y:0"), {x: 1.0}) == 4.0
+    handle = sess.partial_run_setup([second], [x])
+    assert sess.partial_run(handle, second, {x: 1.0}) == 6.0
     by_name.close()
 
 

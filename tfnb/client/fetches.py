@@ -178,7 +178,8 @@ def _graph_element(graph: Graph, fetch: Any) -> Tensor | Operation:
         raise errors.InaccessibleTensorError(
             f"Operation {op.name!r} has been marked as not fetchable. Typically this happens when "
             "it is made inside a loop or a function: return it from there, and fetch what is "
-            "returned."
+            "returned.\nTo see its value in every iteration: with tfnb.debugger.Debugger(session) "
+            f"as d: seen = d.watch({op.name!r}); session.run(...)"
         )
     return element
 

@@ -350,6 +350,7 @@ def _take_from_graph(graph: Graph, removed: dict[Operation, str]) -> None:
         if (kept := [ids[i] for i in range(first, end) if i in ids])
     ]
     elsewhere = Graph()
+    elsewhere._is_former = True
     for op, name in removed.items():
         if graph._nodes_by_name.get(op.name) is op:
             del graph._nodes_by_name[op.name]

@@ -32,7 +32,11 @@ _MAX_LISTED = 4
 _MAX_NAMES = 8
 _MAX_PATH = 5
 
+_SOFT_PLACEMENT = (
+    "To run it where it can run: tf.Session(config=tf.ConfigProto(allow_soft_placement=True))"
+)
 _PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
+_COLOCATED = re.compile(r"\{\{colocation_node ([^}\s]+)\}\}")
 _NODE_IN_MESSAGE = re.compile(r"\{\{node ([^}\s]+)\}\}|\[\[node ([^\s\]]+)")
 
 
@@ -149,6 +153,12 @@ def _advice(error: OpError, op: Operation | None, plan: CallPlan | None) -> list
     """Lines that say what to do, for the errors where that is known."""
     if plan is None:
         return []
+    if "Cannot assign a device" in error.message:
+        return [_SOFT_PLACEMENT]
+    if error.message.startswith("Cannot colocate nodes"):
+        return _colocation_advice(error.message, plan.graph)
+    if error.standstill is not None and "does not have value" in error.message:
+        return _dead_advice(error.standstill, plan)
     if error.message.startswith("You must feed a value for placeholder"):
         return _missing_feeds_advice(plan)
     if isinstance(error, FailedPreconditionError) and (
@@ -156,6 +166,15 @@ def _advice(error: OpError, op: Operation | None, plan: CallPlan | None) -> list
     ):
         return _uninitialized_advice(plan)
     return []
+
+
+def _colocation_advice(message: str, graph: Graph) -> list[str]:
+    lines = []
+    for name in dict.fromkeys(_COLOCATED.findall(message)):
+        op = _find_operation(graph, name)
+        if op is not None:
+            lines.append(f"  '{name}' asks for {op.device or 'any device'}{_definition(op)}")
+    return [*lines, "Ask for the same device in both places, or leave one of the two out."]
 
 
 # -- what a run needs ------------------------------------------------------------------------------
@@ -233,6 +252,38 @@ def _missing_feeds_advice(plan: CallPlan) -> list[str]:
     tensors = [m.op.outputs[0] for m in missing]
     pairs = ", ".join(f"{tensor.name!r}: {_example_value(tensor)}" for tensor in tensors)
     lines.append(f"Pass them along: feed_dict={{{pairs}}}")
+    return lines
+
+
+# -- fetches without a value -----------------------------------------------------------------------
+
+_SWITCHES = frozenset({"Switch", "RefSwitch"})
+
+
+def _dead_advice(standstill: Standstill, plan: CallPlan) -> list[str]:
+    """The way from a fetch to the Switch that sent its value the other way, and why it did."""
+    switch = _find_operation(plan.graph, standstill.findings[0].node)
+    if switch is None or switch.type not in _SWITCHES:
+        return []
+    fed = {feed.tensor for feed in plan.feeds}
+    found = _reached(plan, _SWITCHES, lambda _, tensor: tensor in fed)
+    path = next((one.path for one in found if one.op is switch), None)
+    if path is None:
+        return []
+    above = None if len(path) < 2 else _find_operation(plan.graph, path[-2])
+    tensors = plan.fetch_tensors if above is None else above.inputs
+    dead = {tensor.value_index for tensor in tensors if tensor.op is switch}
+    lines = []
+    if len(dead) == 1:
+        # What is dead left by one side, so the predicate asked for the other.
+        is_true = dead == {0}
+        predicate = switch.inputs[1].op.name
+        side = "true" if is_true else "false"
+        lines.append(
+            f"dead: Switch '{switch.name}' took {side} because {predicate}={is_true}: "
+            f"{_path_text(path)}"
+        )
+    lines.append("Fetch what merges both sides, as tf.cond gives it, or feed the other value.")
     return lines
 
 

@@ -199,6 +199,7 @@ class DirectSession(Session):
                 replaced_graph.forget_changed(old, new, self._device_mgr.devices)
             self._functions = FunctionLibraryRuntime(weakref.proxy(self))
             self._state, self._executors = state, {}
+            self._partial_runs.forget_signatures()
 
     @property
     def _was_created(self) -> bool:

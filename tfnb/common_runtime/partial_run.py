@@ -103,6 +103,11 @@ class PartialRuns:
             self._guarded(handle, run, begin)
         return handle
 
+    def forget_signatures(self) -> None:
+        """Has later steps ask for executors anew; those begun go on."""
+        with self._lock:
+            self._signatures.clear()
+
     def run(self, handle: str, feeds: Mapping[str, Any], fetches: Sequence[str]) -> list[Any]:
         """Feeds and fetches a part.
 

@@ -69,7 +69,9 @@ def _assert_same_graph(original: Any, item: Any) -> None:
     original_graph = getattr(original, "graph", None)
     graph = getattr(item, "graph", None)
     if original_graph is not None and graph is not None and original_graph is not graph:
+        from tfnb.framework.graph_elements import stranger_text  # which imports this file
+
         raise ValueError(
             f"{item} must be from the same graph as {original} (graphs are {graph} and "
-            f"{original_graph})."
+            f"{original_graph}).\n{stranger_text(item, original_graph)}"
         )

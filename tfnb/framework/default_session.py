@@ -46,6 +46,7 @@ def session_for_eval(graph: Graph, session: SessionLike | None) -> SessionLike:
     Raises:
       ValueError: there is none, or it runs another graph.
     """
+    _check_not_former(graph)
     if session is not None:
         if session.graph is not graph:
             raise ValueError(
@@ -73,6 +74,7 @@ def session_for_run(graph: Graph, session: SessionLike | None) -> SessionLike:
     Raises:
       ValueError: there is none, or it runs another graph.
     """
+    _check_not_former(graph)
     if session is not None:
         if session.graph is not graph:
             raise ValueError(
@@ -92,3 +94,11 @@ def session_for_run(graph: Graph, session: SessionLike | None) -> SessionLike:
             "different from the session's graph. Pass an explicit session to run(session=sess)."
         )
     return session
+
+
+def _check_not_former(graph: Graph) -> None:
+    if graph._is_former:
+        raise ValueError(
+            "What is asked for is no longer in a graph: it was replaced when what made it ran "
+            "again. Take what was made then."
+        )

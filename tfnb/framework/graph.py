@@ -107,6 +107,8 @@ class Graph:
         # Set while operations take the place of former ones; grows when one left or lost its name.
         self._replacement: Replacement | None = None  # guarded by self._lock
         self._revision = 0
+        # Whether it holds what left another graph, only to be looked at.
+        self._is_former = False
         # How many operations some session has taken; it does not see what changes in them later.
         self._num_ops_sent = 0
         self._finalized = False

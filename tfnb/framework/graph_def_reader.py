@@ -32,7 +32,7 @@ from tfnb.framework.operation import Operation
 from tfnb.framework.shape_refiner import infer_shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from tfnb.framework.graph import Graph
     from tfnb.framework.tensor import Tensor
@@ -46,6 +46,7 @@ _MERGE = frozenset({"Merge", "RefMerge"})
 CONTROL_INDEX = -1
 # So many missing ops are named in an error.
 _MANY_MISSING = 20
+_MOST_ENDS = 6
 TensorId = tuple[str, int]
 
 
@@ -482,7 +483,26 @@ class GraphDefReader:
             f"Op type not registered '{op_type}' in this process, needed by node "
             f"'{needing[op_type][0]}'. Missing ops: {', '.join(listed)}; {num_needing} of "
             f"{len(named)} nodes need them. Nothing was imported and nothing ran. Make sure that "
-            "the ops are registered before the graph is imported."
+            f"the ops are registered before the graph is imported.{self._without(needing)}"
+        )
+
+    def _without(self, missing: Collection[str]) -> str:
+        """What would be left of the graph without the nodes of some types and what needs them."""
+        left: dict[str, None] = {}
+        ends: dict[str, None] = {}
+        for node in self._node_defs:
+            inputs = [text.lstrip("^").partition(":")[0] for text in node.input]
+            # Inputs that come later in the list belong to loops; those are left out, too.
+            if node.op not in missing and all(text in left for text in inputs):
+                left[node.name] = ends[node.name] = None
+                for text in inputs:
+                    ends.pop(text, None)
+        if not left:
+            return ""
+        names = [*ends][-_MOST_ENDS:]
+        return (
+            f"\n{len(left)} nodes do without them: tf.graph_util.extract_sub_graph(graph_def, "
+            f"{names})"
         )
 
 

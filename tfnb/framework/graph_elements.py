@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.operation import Operation
 from tfnb.framework.tensor import Tensor
 
 if TYPE_CHECKING:
     from tfnb.framework.graph import Graph
+    from tfnb.framework.traceback_of_user import CreationSite
 
 
 def find_element(graph: Graph, obj: Any, allow_tensor: bool, allow_operation: bool) -> Any:
@@ -40,8 +42,47 @@ def find_element(graph: Graph, obj: Any, allow_tensor: bool, allow_operation: bo
     else:
         raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
     if obj.graph is not graph:
-        raise ValueError(f"{kind} {_text(obj)} is not an element of this graph.")
+        raise ValueError(
+            f"{kind} {_text(obj)} is not an element of this graph.\n{stranger_text(obj, graph)}"
+        )
     return obj
+
+
+def stranger_text(element: Any, graph: Graph) -> str:
+    """Where an element of another graph is from, and how to go on.
+
+    Args:
+      element: a Tensor or Operation.
+      graph: the graph that it is not in.
+    """
+    op = element.op if isinstance(element, Tensor) else element
+    theirs: Graph = op.graph
+    site = op.creation_site
+    made = f"'{op.name}' was made {_at(site)}" if site is not None else f"'{op.name}' was made"
+    if theirs._is_former:
+        return f"{made}, and left its graph when that ran again: take what it has made then."
+    default = get_default_graph()
+    lines = [
+        f"{made}, in a graph of {_graph_text(theirs, default)}.",
+        f"This graph has {_graph_text(graph, default)}.",
+        f"Make '{op.name}' again inside this graph, or run it in a session of its own graph: "
+        "tf.Session(graph=x.graph).",
+    ]
+    return "\n".join(lines)
+
+
+def _graph_text(graph: Graph, default: Graph) -> str:
+    operations = graph._operations
+    count = len(operations)
+    text = f"{count:,} operation{'' if count == 1 else 's'}"
+    site = operations[0].creation_site if operations else None
+    if site is not None:
+        text += f", the first made {_at(site)}"
+    return text + ("; it is the default one here" if graph is default else "")
+
+
+def _at(site: CreationSite) -> str:
+    return f"{'at' if site.cell is None else 'in'} {site}"
 
 
 def _text(element: Tensor | Operation) -> str:

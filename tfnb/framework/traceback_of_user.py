@@ -88,6 +88,16 @@ def register_cell(filename: str, execution_count: int, source: str = "") -> None
     runs.append(CellRun(filename, execution_count, source))
 
 
+def num_registered() -> int:
+    """How many cell runs have been registered: the first number of a site taken now."""
+    return _num_runs
+
+
+def is_internal(filename: str) -> bool:
+    """Whether a file is one of this package."""
+    return filename.startswith(_PACKAGE)
+
+
 def forget_cells() -> None:
     """Forgets every registered cell; sites taken before lose their cell numbers."""
     _cells.clear()

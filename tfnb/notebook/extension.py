@@ -8,6 +8,7 @@ from tfnb.client.session import BaseSession, InteractiveSession
 from tfnb.framework.default_session import get_default_session
 from tfnb.notebook.cells import CellRegistrar
 from tfnb.notebook.completion import make_matcher
+from tfnb.notebook.error_view import ErrorView
 from tfnb.notebook.formatters import Formatters, device_label
 from tfnb.notebook.graph_growth import GraphGrowth
 from tfnb.notebook.magics import TfnbMagics
@@ -26,6 +27,8 @@ class Extension:
         self.magics.growth = self.growth
         self._formatters = Formatters(shell)
         self._lab: Any = None
+        self.errors = ErrorView(shell, lambda: bool(self.magics.folds_errors))
+        self.magics.errors = self.errors
         self._matcher = make_matcher(self.magics)
 
     def load(self) -> None:
@@ -33,6 +36,7 @@ class Extension:
         self._cells.install()
         self.growth.install()
         self._formatters.install()
+        self.errors.install()
         self.shell.register_magics(self.magics)
         self.shell.Completer.custom_matchers.append(self._matcher)
         if is_notebook(self.shell):
@@ -57,6 +61,7 @@ class Extension:
             matchers.remove(self._matcher)
         for kind in ("line", "cell"):
             self.shell.magics_manager.magics[kind].pop("tfnb", None)
+        self.errors.remove()
         self._formatters.remove()
         self.growth.remove()
         self._cells.remove()

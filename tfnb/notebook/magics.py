@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.notebook.cells import CellRegistrar
+    from tfnb.notebook.error_view import ErrorView
     from tfnb.notebook.graph_growth import GraphGrowth
     from tfnb.proto.graph_pb2 import NodeDef
 
@@ -43,6 +44,7 @@ _HELP = """\
 %tfnb summary [file]       what a model takes, gives and needs: a file, a folder, the default graph
 %tfnb devices              the default session and its devices
 %tfnb diff [a] [b]         what differs: a kept state, two graphs, or two runs of a cell
+%tfnb error                the traceback of the last error, unfolded
 %tfnb source               the Python functions that the default session's graphs run as
 %tfnb running              which nodes run now, or wait: of steps in other threads
 %%tfnb watch               runs the cell and shows its steps while they run; --sample: at full speed
@@ -54,7 +56,8 @@ _HELP = """\
 The same from Python: tfnb.notebook.graph, placement, partitions, watch, record, debug."""
 
 LINE_COMMANDS = (
-    "graph", "placement", "partitions", "diff", "devices", "running", "source", "summary", "help",
+    "graph", "placement", "partitions", "diff", "devices", "running", "source", "summary", "error",
+    "help",
 )  # fmt: skip
 CELL_COMMANDS = ("watch", "record", "debug", "cell")
 
@@ -70,6 +73,10 @@ class TfnbMagics(Magics):
         UPDATES_PER_SECOND, help="How often a watched step's picture changes."
     ).tag(config=True)
 
+    folds_errors = traitlets.Bool(
+        True, help="Whether errors of tfnb are shown in a few lines, their traceback folded."
+    ).tag(config=True)
+
     shows_growth = traitlets.Bool(
         True, help="Whether a cell that adds operations to the graph says how many."
     ).tag(config=True)
@@ -81,6 +88,7 @@ class TfnbMagics(Magics):
         self._replaced = ReplacedCells()
         self._kept: dict[str, list[NodeDef]] = {}
         self.growth: GraphGrowth | None = None
+        self.errors: ErrorView | None = None
 
     @property
     def namespace(self) -> dict[str, Any]:
@@ -209,6 +217,14 @@ class TfnbMagics(Magics):
         parse(self.running, line)
         texts = [one.waiting() for one in live_sessions() if one._session.active_steps()]
         print("\n".join(texts) or "No step is in flight.")
+
+    @subcommand(
+        "tfnb error",
+    )
+    def error(self, line: str) -> None:
+        """Print the whole traceback of the last error of tfnb."""
+        parse(self.error, line)
+        print((self.errors and self.errors.traceback) or "No error of tfnb was shown yet.")
 
     @subcommand(
         "tfnb source",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import functools
 import inspect
-import traceback
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
@@ -314,10 +313,10 @@ def _already_exists(name: str, variable: Any) -> str:
         f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
         "reuse=tf.AUTO_REUSE in VarScope?"
     )
-    if not variable.dtype.is_ref_dtype:
+    site = variable.op.creation_site
+    if site is None:
         return text
-    frames = "".join(traceback.format_list(list(variable.op.traceback)[-5:]))
-    return f"{text} Originally defined at:\n\n{frames}"
+    return f"{text} Originally defined at:\n\n  {site}: {site.text}"
 
 
 def _accepted(function: Any) -> set[str] | None:

@@ -33,6 +33,7 @@ from tfnb.framework.scopes import (
 )
 from tfnb.framework.tensor import Tensor
 from tfnb.ops import array_ops, control_flow, math_ops, segment_ops, state_ops
+from tfnb.ops.gradient_path import why_no_gradients
 from tfnb.ops.gradients import gradients
 from tfnb.ops.resource_variable import is_resource_variable
 from tfnb.ops.resource_variable_ops import assign_add_variable_op
@@ -196,7 +197,7 @@ class Optimizer:
             raise ValueError(
                 "No gradients provided for any variable, check your graph for ops that do not "
                 f"support gradients, between variables {[str(v) for _, v in grads_and_vars]} and "
-                f"loss {loss}."
+                f"loss {loss}.{why_no_gradients(loss, [v for _, v in grads_and_vars])}"
             )
         op: Operation = self.apply_gradients(grads_and_vars, global_step=global_step, name=name)
         return op

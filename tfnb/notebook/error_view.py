@@ -1,0 +1,183 @@
+"""Errors of tfnb in a notebook: what, where and what to do, in a few lines; the rest is folded.
+
+The shell's own rendering of tracebacks is asked first, and what it says can be unfolded below the
+error or printed with ``%tfnb error``. Errors of anybody else look as ever, and so does everything
+once :meth:`ErrorView.remove` was called.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core.errors import OpError
+from tfnb.framework.traceback_of_user import (
+    CreationSite,
+    creation_site,
+    is_internal,
+    num_registered,
+)
+from tfnb.notebook.attr_text import cut_middle, one_line
+from tfnb.notebook.shell import is_notebook, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+MAX_LINES = 12
+_MAX_LINE = 600
+# What can be pasted is worth more room.
+_MAX_PASTE = 4000
+_MAX_NAME = 80
+_PASTE = ("Pass them along:", "Give them values first:")
+_OURS = (ValueError, TypeError, LookupError, AttributeError, RuntimeError)
+_NODE_LINE = re.compile(r"\s*(inside )?\[\[(\{\{)?node ")
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_TRACEBACK = "Traceback (most recent call last):"
+_EXECUTING = "while executing node"
+_FULL = "%tfnb error shows the whole traceback"
+
+
+class ErrorView:
+    """How one shell shows errors.
+
+    Attributes:
+      traceback: of the last error that was shown short, as the shell writes it.
+    """
+
+    def __init__(self, shell: Any, is_on: Callable[[], bool]) -> None:
+        self._shell = shell
+        self._is_on = is_on
+        self._original: Any = None
+        self.traceback = ""
+
+    def install(self) -> None:
+        """Begins."""
+        renderer = self._shell.InteractiveTB
+        self._original = renderer.structured_traceback
+        renderer.structured_traceback = self._render
+
+    def remove(self) -> None:
+        """Ends."""
+        # The method of its class is there again.
+        self._shell.InteractiveTB.__dict__.pop("structured_traceback", None)
+
+    def _render(self, kind: Any, error: Any, traceback: Any, *args: Any, **options: Any) -> Any:
+        full = self._original(kind, error, traceback, *args, **options)
+        if not self._is_on() or not is_ours(error, traceback):
+            return full
+        self.traceback = "\n".join(full)
+        lines = error_lines(error, traceback)
+        if is_notebook(self._shell):
+            html = error_html(error, self.traceback)
+            show({"text/html": html, "text/plain": _FULL}, raw=True)
+        else:
+            lines = [*lines[: MAX_LINES - 1], _FULL]
+        if getattr(self._shell, "colors", "nocolor").lower() != "nocolor":
+            head, colon, rest = lines[0].partition(":")
+            lines[0] = f"\x1b[31;1m{head}\x1b[0m{colon}{rest}"
+        return lines
+
+
+def is_ours(error: Any, traceback: TracebackType | None) -> bool:
+    """Whether tfnb raised an error, to be read by whoever called it."""
+    if isinstance(error, OpError) or type(error).__module__.startswith("tfnb."):
+        return isinstance(error, Exception)
+    if not isinstance(error, _OURS):
+        return False
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and is_internal(traceback.tb_frame.f_code.co_filename)
+
+
+def error_lines(error: BaseException, traceback: TracebackType | None) -> list[str]:
+    """An error in at most ``MAX_LINES - 1`` lines: class and code, node, place, cause, fix."""
+    message = error.message if isinstance(error, OpError) else _message(error)
+    cause, *rest = [line for line in message.split("\n") if line.strip()] or [""]
+    code = f" (code {error.error_code})" if isinstance(error, OpError) else ""
+    lines = [f"{type(error).__name__}{code}: {cause}"]
+    asked = _asked(traceback)
+    op = getattr(error, "op", None)
+    if op is not None:
+        site = op.creation_site
+        made = "" if site is None else f", made {_at(site)}{_text(site)}"
+        lines.append(f"  node   {cut_middle(op.name, _MAX_NAME)} ({op.type}){made}")
+        rest = [line for line in rest if not _NODE_LINE.match(line) or "inside" in line]
+    if error.__cause__ is not None and _TRACEBACK in rest:
+        rest = rest[: rest.index(_TRACEBACK)]
+    if asked is not None:
+        lines.append(f"  run    {_at(asked)}{_text(asked)}")
+    lines += rest
+    notes = getattr(error, "__notes__", ())
+    lines += [f"  note   {one}" for one in notes if op is None or not one.startswith(_EXECUTING)]
+    if error.__cause__ is not None:
+        lines += _cause(error.__cause__, cause)
+    lines += _notebook_advice(message, asked)
+    room = MAX_LINES - 1
+    if len(lines) > room:
+        # The beginning says what happened, the end what to do.
+        lines = [*lines[: room - 4], f"  … {len(lines) - room + 1} lines", *lines[-3:]]
+    return [_cut(one_line(line)) for line in lines]
+
+
+def error_html(error: BaseException, traceback: str) -> str:
+    """The traceback, folded; nothing in it is markup."""
+    op = getattr(error, "op", None)
+    node = "" if op is None else f" at node {one_line(cut_middle(op.name, _MAX_NAME))}"
+    plain = "".join(
+        c if c.isprintable() or c == "\n" else one_line(c) for c in _ANSI.sub("", traceback)
+    )
+    count = plain.count("\n") + 1
+    head = f"Traceback of {type(error).__name__}{node}, {count} lines"
+    return (
+        f"<details><summary>{escape(head)}</summary>"
+        f'<pre style="overflow-x:auto">{escape(plain)}</pre></details>'
+    )
+
+
+def _cause(error: BaseException, known: str) -> list[str]:
+    """What the error of somebody else was, unless that is known, and where it was raised."""
+    text = f"{type(error).__name__}: {error}"
+    place = _asked(error.__traceback__)
+    if place is None and text in known:
+        return []
+    return [f"  cause  {text}{'' if place is None else f', raised {_at(place)}{_text(place)}'}"]
+
+
+def _message(error: BaseException) -> str:
+    # str() of a KeyError is its repr.
+    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+
+
+def _asked(traceback: TracebackType | None) -> CreationSite | None:
+    """The user's line that led to the error: the innermost outside of tfnb."""
+    found = None
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not is_internal(code.co_filename):
+            found = code, traceback.tb_lasti
+        traceback = traceback.tb_next
+    return None if found is None else creation_site((num_registered(), *found))
+
+
+def _notebook_advice(message: str, asked: CreationSite | None) -> list[str]:
+    """What only a notebook has to offer."""
+    if "already exists, disallowed" not in message or asked is None or asked.cell is None:
+        return []
+    lines = []
+    if f": {asked.text}" in message and f"cell {asked.cell}, " not in message:
+        lines.append("  It was made by this same cell, when it ran before.")
+    return [*lines, "  %%tfnb cell on the first line lets the cell replace what it made before."]
+
+
+def _at(site: CreationSite) -> str:
+    return f"{'at' if site.cell is None else 'in'} {site}"
+
+
+def _text(site: CreationSite) -> str:
+    return f": {cut_middle(site.text, 160)}" if site.text else ""
+
+
+def _cut(line: str) -> str:
+    return cut_middle(line, _MAX_PASTE if line.startswith(_PASTE) else _MAX_LINE)
