@@ -1,7 +1,8 @@
 /**
- * Builds the widget into tfnb/notebook/static/: one ES module (with the layout worker inside, as text), one stylesheet, and the
- * hash of the sources they were built from, so that a test can tell when the built files are stale.  And what JupyterLab loads
- * by itself into built/tfnb/: a script that carries its style along, named by its own hash, since browsers keep it.
+ * Builds the widget into tfnb/notebook/static/: one ES module (a small loader with the views and their layout worker
+ * inside, deflated), one stylesheet, and the hash of the sources they were built from, so that a test can tell when the
+ * built files are stale.  And what JupyterLab loads by itself into built/tfnb/: a script that carries its style along,
+ * named by its own hash, since browsers keep it.
  */
 
 import { createHash } from "node:crypto";
@@ -132,11 +133,17 @@ async function buildLab() {
 if (process.argv.includes("--tests")) {
   await buildTests();
 } else {
-  const worker = await bundle("src/render/layout_worker.ts");
-  const carryWorker = carry("layout-source", deflateSync(worker, { level: 9 }).toString("base64"));
+  const page = path.join(here, "src", "widget", "page.html");
+  const app = await bundle("src/widget/index.ts", [
+    carry("layout-source", await bundle("src/render/layout_worker.ts")),
+    carry("page-template", await readFile(page, "utf8")),
+  ]);
+  const packed = deflateSync(app, { level: 9 }).toString("base64");
+  const loader = await bundle("src/widget/loader.ts", [carry("app-source", packed)]);
   await mkdir(output, { recursive: true });
-  await writeFile(path.join(output, "tfnb.js"), await bundle("src/widget/index.ts", [carryWorker]));
+  await writeFile(path.join(output, "tfnb.js"), loader);
   await writeFile(path.join(output, "tfnb.css"), await bundle("style/tfnb.css"));
+  await writeFile(path.join(output, "page.html"), await readFile(page, "utf8"));
   await buildLab();
   await writeFile(path.join(output, "THIRD_PARTY_LICENSES"), await licences());
   await writeFile(path.join(output, "SOURCE_HASH"), `${await sourceHash()}\n`);

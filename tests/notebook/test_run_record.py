@@ -14,6 +14,7 @@ import pytest
 import tfnb as tf
 from tests.notebook.recorded_loop import HOSTILE, recorded_loop
 from tfnb.notebook import run_record
+from tfnb.notebook.chrome_trace import chrome_trace
 from tfnb.notebook.record_html import record_html
 from tfnb.notebook.record_summary import record_svg, record_text
 from tfnb.notebook.run_record import DEAD, DONE, ITERATION_STARTED, RECEIVED, SENT, STARTED
@@ -33,7 +34,9 @@ def test_every_execution_has_its_node_frame_iteration_and_times() -> None:
     assert (np.diff(record.time_ns) >= 0).all()
     assert record.time_ns[0] >= 0
     assert record.time_ns[-1] <= record.duration_ns
-    assert all(begin <= end for *_, begin, end in record.executions(waits=True))
+    assert all(
+        begin <= end for *_, begin, end in [*record.executions(), *record.executions(waits=True)]
+    )
 
 
 def test_loops_are_frames_with_parents_and_iterations() -> None:
@@ -108,7 +111,9 @@ def test_what_is_sent_to_the_browser_has_a_header_and_columns() -> None:
 
     assert (4 + size) % 8 == 0
     assert header["events"] == record.num_events
-    assert len(data) == 4 + size + record.num_events * 21
+    events = record.num_events * 21
+    tensors, elsewhere = len(record.tensors) * 40, len(record.elsewhere) * 32
+    assert len(data) == 4 + size + events + tensors + elsewhere
     times = np.frombuffer(data, "<f8", record.num_events, 4 + size)
     np.testing.assert_array_equal(times, record.time_ns)
 
@@ -116,7 +121,7 @@ def test_what_is_sent_to_the_browser_has_a_header_and_columns() -> None:
 def test_the_trace_has_a_process_per_device_and_slices_that_do_not_cross() -> None:
     """What Perfetto wants of slices of one thread."""
     record = recorded_loop()
-    events = record.chrome_trace()["traceEvents"]
+    events = chrome_trace(record)["traceEvents"]
 
     names = [e["args"]["name"] for e in events if e["name"] == "process_name"]
     assert [name[-5:] for name in names] == ["CPU:0", "CPU:1"]

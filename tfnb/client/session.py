@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
+    from tfnb.common_runtime.pass_trace import PassStage
     from tfnb.common_runtime.running_nodes import RunningNode
     from tfnb.framework.default_session import SessionLike
     from tfnb.framework.default_stack import StackController
@@ -234,6 +235,25 @@ class BaseSession:
         plan, _ = self._plan_for(fetches, dict.fromkeys(fed, None))
         prepared = plan.executors
         return OptimizationReports() if prepared is None else prepared.executors.reports
+
+    def optimization_stages(self, fetches: Any, feeds: Iterable[Any] = ()) -> list[PassStage]:
+        """The graph of a run before and after each pass that changed it; nothing is run.
+
+        Args:
+            fetches: As for ``run``.
+            feeds: The tensors that the run is fed, or their names.
+
+        Raises:
+            OpError, RuntimeError, TypeError, ValueError: As in ``run``.
+        """
+        fed = [self._graph.as_graph_element(one, allow_operation=False) for one in feeds]
+        plan, _ = self._plan_for(fetches, dict.fromkeys(fed, None))
+        prepared = plan.executors
+        if prepared is None:
+            return []
+        names = prepared.fetches, prepared.feeds, prepared.targets
+        found: list[PassStage] = self._session.optimization_stages(*names)
+        return found
 
     def _run_with_options(
         self,

@@ -50,7 +50,8 @@ from tfnb.common_runtime.optimization_registry import (
     OptimizationReports,
 )
 from tfnb.common_runtime.partial_run import PartialRuns
-from tfnb.common_runtime.run_state import CallFrame, RunState
+from tfnb.common_runtime.pass_trace import PassStage, trace_passes
+from tfnb.common_runtime.run_state import CallFrame, RunState, ToldOutputs
 from tfnb.common_runtime.running_nodes import running_nodes, runs_signature
 from tfnb.common_runtime.session import Session
 from tfnb.common_runtime.session_state import SessionState
@@ -296,6 +297,23 @@ class DirectSession(Session):
         """
         return self.prepare(tuple(feeds), tuple(fetches), tuple(targets)).executors.reports
 
+    def optimization_stages(
+        self, fetches: Sequence[str], feeds: Sequence[str] = (), targets: Sequence[str] = ()
+    ) -> list[PassStage]:
+        """The graph of a signature before and after each pass; nothing is prepared or run.
+
+        Args:
+          fetches: names of tensors to return.
+          feeds: names of fed tensors.
+          targets: names of ops to run.
+
+        Raises:
+          CancelledError, InvalidArgumentError, NotFoundError: as :meth:`prepare`.
+        """
+        self._check_open()
+        signature = (tuple(feeds), tuple(fetches), tuple(targets))
+        return trace_passes(self._state, self._device_mgr, self._config, signature)
+
     def run_prepared(
         self,
         prepared: ExecutorsAndKeys,
@@ -361,6 +379,7 @@ class DirectSession(Session):
                 )
         if recorder is None and self._cost_model_every > 0:
             recorder = RunRecorder(executors, cost_models=self._cost_models_due(executors))
+        tell_of_outputs = hooks.tensors_made
         if recorder is not None:
             hooks = recorder.hooks(hooks)
         call_frame = CallFrame(args, len(executors.fetches))
@@ -376,6 +395,10 @@ class DirectSession(Session):
             begin_ns = perf_counter_ns()
         if recorder is not None and recorder.collector is not None:
             run_state.record_outputs = recorder.collector.recorder(run_state.step_id)
+        if tell_of_outputs is not None:
+            run_state.record_outputs = ToldOutputs(
+                tell_of_outputs, run_state.step_id, run_state.record_outputs
+            )
         deadline = None
         try:
             self._active.add(run_state)

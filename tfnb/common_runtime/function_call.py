@@ -187,9 +187,10 @@ def _begin(
     if hooks.call_started is not None:
         caller: RunState = step.run_state  # type: ignore[assignment]
         run_state.step_id, run_state.items = new_step_id(), function.items
-        if isinstance(caller.record_outputs, OutputRecorder):
+        record = run_state.record_outputs
+        if isinstance(record, OutputRecorder):
             devices = [item.executor.device.name for item in function.items]
-            run_state.record_outputs = caller.record_outputs.inside(run_state.step_id, devices)
+            run_state.record_outputs = record.inside(run_state.step_id, devices)
         hooks.call_started(
             run_state.step_id,
             function.signature_id,

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tfnb.common_runtime.device_mgr import DeviceMgr
+    from tfnb.common_runtime.optimization_registry import type_of_on_pass
     from tfnb.core.dtypes import DType
     from tfnb.graph.graph import Graph, Node
     from tfnb.proto import config_pb2, graph_pb2
@@ -122,8 +123,9 @@ class GraphExecutionState:
         connections: Sequence[tuple[str, str]] = (),
         feed_devices: Sequence[str] = (),
         fetch_devices: Sequence[str] = (),
+        on_pass: type_of_on_pass | None = None,
     ) -> ClientGraph:
-        """The graph that one signature runs.
+        """The graph that one signature runs; ``on_pass`` is told of every step on the way.
 
         Raises:
           InvalidArgumentError, NotFoundError: a feed, fetch or target does not fit, or a node has
@@ -159,12 +161,18 @@ class GraphExecutionState:
                 library=library,
                 targets=frozenset(targets),
                 is_partial_run=not use_function_convention,
+                on_pass=on_pass,
             )
             reports = list(self._base_reports)
             unneeded = unneeded_report(base, graph, feeds)
+            pruning = PassReport(Grouping.PRE_PLACEMENT, 0, "pruning", tuple(unneeded))
             if unneeded:
-                pruning = PassReport(Grouping.PRE_PLACEMENT, 0, "pruning", tuple(unneeded))
                 reports.append(pruning)
+            if on_pass is not None:
+                on_pass(PassReport(Grouping.PRE_PLACEMENT, 0, "graph", ()), self._graph)
+                for report in self._base_reports:
+                    on_pass(report, base)
+                on_pass(pruning, graph)
             reports += REGISTRY.run_grouping(Grouping.PRE_PLACEMENT, options)
             if pruned:
                 for node in graph.op_nodes():

@@ -22,7 +22,8 @@ at once.  Corresponds to ``KernelStats`` in TensorFlow's ``executor.cc``.
 from __future__ import annotations
 
 from copy import copy
-from time import thread_time_ns
+from threading import current_thread
+from time import perf_counter_ns, thread_time_ns
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.immutable_executor_state import (
@@ -240,6 +241,8 @@ class PooledKernel:
             return
         run_state: RunState = self._executor.run_state
         answer: Any = run_state.error
+        tell = run_state.hooks.kernel_ran
+        begin_ns = 0 if tell is None else perf_counter_ns()
         if answer is None:
             try:
                 answer = self._executor.measured(self._tagged, self._args)
@@ -247,6 +250,18 @@ class PooledKernel:
                 item = self._tagged[0]
                 device = self._executor.immutable.device.name
                 answer = annotate(error, item.name, item.op, device, self._args)
+        if tell is not None:
+            item, iteration, _ = self._tagged
+            tell(
+                run_state.step_id,
+                self._executor.partition,
+                item.id,
+                iteration.frame.id,
+                iteration.number,
+                current_thread().name,
+                begin_ns,
+                perf_counter_ns(),
+            )
         run_state.inbox.append((self._executor, self._tagged, answer))
         run_state.wake.set()
 

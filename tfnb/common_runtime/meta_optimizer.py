@@ -25,6 +25,7 @@ from tfnb.common_runtime.optimization_registry import (
     REGISTRY,
     Grouping,
     OptimizationPassOptions,
+    PassReport,
 )
 from tfnb.common_runtime.whole_graph_folding import fold_whole_graph, materialize_shapes
 
@@ -113,18 +114,27 @@ class MetaOptimizer:
                 if seen.get(name) == rewriter.changes - ignored:
                     continue
                 start = rewriter.changes
-                actions += [f"{name}: {done}" for done in OPTIMIZERS[name](rewriter, options)]
+                found = OPTIMIZERS[name](rewriter, options)
+                actions += [f"{name}: {done}" for done in found]
+                _tell(options, name, found)
                 seen[name] = rewriter.changes - ignored
                 if name == "dependency":
                     of_order += rewriter.changes - start
             if rewriter.changes == before:
                 break
             gone = rewriter.remove_unneeded()
-            actions += [
-                f"pruning: '{node.name}' ({node.op}) is not needed any more" for node in gone
-            ]
+            found = [f"'{node.name}' ({node.op}) is not needed any more" for node in gone]
+            actions += [f"pruning: {done}" for done in found]
+            _tell(options, "pruning", found)
         graph.fixup_source_and_sink_edges()
         return actions
+
+
+def _tell(options: OptimizationPassOptions, name: str, actions: list[str]) -> None:
+    """Tells whoever follows the passes what one optimizer did."""
+    if options.on_pass is not None and options.graph is not None and actions:
+        report = PassReport(Grouping.POST_REWRITE_FOR_EXEC, PHASE, name, tuple(actions))
+        options.on_pass(report, options.graph)
 
 
 REGISTRY.register(Grouping.POST_REWRITE_FOR_EXEC, PHASE, MetaOptimizer())

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tfnb.common_runtime.device import Device
     from tfnb.graph.function_library import FunctionLibraryDefinition
     from tfnb.graph.graph import Graph
     from tfnb.proto import config_pb2
+
+    type_of_on_pass = Callable[["PassReport", Graph], None]
 
 
 class Grouping(enum.IntEnum):
@@ -45,6 +47,7 @@ class OptimizationPassOptions:
       is_partial_run: whether the graph is fed and fetched piece by piece, so that what one fetch
         needs must not grow.
       function_name: the function whose body the graph is; "" for what the session itself runs.
+      on_pass: is told what each pass did, with the graph as it is then.
     """
 
     graph: Graph | None
@@ -55,6 +58,7 @@ class OptimizationPassOptions:
     targets: frozenset[str] = frozenset()
     is_partial_run: bool = False
     function_name: str = ""
+    on_pass: type_of_on_pass | None = None
 
 
 class OptimizationPass(Protocol):
@@ -128,7 +132,10 @@ class OptimizationPassRegistry:
         for phase, optimization in list(self._passes.get(grouping, ())):
             actions = optimization.run(options)
             if actions:
-                reports.append(PassReport(grouping, phase, optimization.name, tuple(actions)))
+                report = PassReport(grouping, phase, optimization.name, tuple(actions))
+                reports.append(report)
+                if options.on_pass is not None and options.graph is not None:
+                    options.on_pass(report, options.graph)
         return reports
 
     def listing(self) -> list[tuple[Grouping, int, str]]:

@@ -20,7 +20,7 @@ import numpy as np
 from tfnb.common_runtime.debugged_executor import make_executors
 from tfnb.common_runtime.executor import end_step, pump, wait_for_answer
 from tfnb.common_runtime.executors_and_keys import refuse_resource
-from tfnb.common_runtime.run_state import RunState
+from tfnb.common_runtime.run_state import RunState, ToldOutputs
 from tfnb.common_runtime.step_stats_collector import add_allocations
 from tfnb.common_runtime.waiting import explained
 from tfnb.core import errors
@@ -78,6 +78,8 @@ class PartialRuns:
         hooks = session.step_events.hooks
         pool = session.default_pool if hooks.debugger is None else None
         run_state = RunState(None, hooks, pool=pool)
+        if hooks.tensors_made is not None:
+            run_state.record_outputs = ToldOutputs(hooks.tensors_made, run_state.step_id, None)
         step = session.step_context(run_state)
         chosen = executors.states if pool is None else executors.pool_choice.choose()
         states = make_executors(chosen, run_state, step)

@@ -68,6 +68,28 @@ class CallFrame:
         self.retvals: list[Any] = [None] * num_retvals
 
 
+class ToldOutputs:
+    """Tells observers what the nodes of one step give; ``then`` is who else records it."""
+
+    __slots__ = ("_hook", "_step_id", "then")
+
+    def __init__(
+        self,
+        hook: Callable[[int, int, int, Any], None],
+        step_id: int,
+        then: Callable[[int, Any, Any], None] | None,
+    ) -> None:
+        self._hook = hook
+        self._step_id = step_id
+        self.then = then
+
+    def __call__(self, partition: int, item: Any, outputs: Any) -> None:
+        """Called just before ``node_done``."""
+        if self.then is not None:
+            self.then(partition, item, outputs)
+        self._hook(self._step_id, partition, item.id, outputs)
+
+
 class RunState:
     """The changing state of one step.
 
@@ -245,7 +267,8 @@ class RunState:
             pool=self.pool,
         )
         if hooks is not None:
-            child.record_outputs = self.record_outputs
+            record = self.record_outputs
+            child.record_outputs = record.then if isinstance(record, ToldOutputs) else record
         child.step_id = self.step_id
         child.depth = self.depth + 1
         child._step_container = self.step_container

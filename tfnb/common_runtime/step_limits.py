@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.deadlines import DEADLINES
 from tfnb.common_runtime.kernel_errors import check_outputs
+from tfnb.common_runtime.run_state import RunState, ToldOutputs
 from tfnb.core import errors, host_memory
 from tfnb.core.step_events import StepObserver
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.deadlines import Deadline
     from tfnb.common_runtime.direct_session import DirectSession
     from tfnb.common_runtime.immutable_executor_state import NodeItem
-    from tfnb.common_runtime.run_state import RunState
     from tfnb.core.effects import StepLimits
 
 
@@ -50,8 +50,11 @@ class LimitObserver(StepObserver):
             step.deadline = DEADLINES.set(run_state, max(1, round(limits.max_seconds * 1000)))
         if limits.max_tensor_bytes is not None:
             step.limit_before = host_memory.limit_thread(limits.max_tensor_bytes)
-            if run_state.record_outputs is None:
+            record = run_state.record_outputs
+            if record is None:
                 run_state.record_outputs = self._check_sizes
+            elif isinstance(record, ToldOutputs) and record.then is None:
+                record.then = self._check_sizes
 
     def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
         """Forgets the step."""

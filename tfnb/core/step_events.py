@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 _log = logging.getLogger("tfnb")
 
@@ -152,6 +152,27 @@ class StepObserver:
     def frame_done(self, step_id: int, partition: int, frame_id: int, t_ns: int) -> None:
         """A frame's last iteration has ended."""
 
+    def tensors_made(
+        self, step_id: int, partition: int, node_id: int, outputs: Sequence[Any]
+    ) -> None:
+        """What came out of a live node, told just before ``node_done``; not of calls inside.
+
+        The values are the runtime's own: whoever hears of them may look, and keeps none.
+        """
+
+    def kernel_ran(
+        self,
+        step_id: int,
+        partition: int,
+        node_id: int,
+        frame_id: int,
+        iteration: int,
+        thread: str,
+        begin_ns: int,
+        end_ns: int,
+    ) -> None:
+        """A thread of a pool has run a node's kernel; that thread calls this."""
+
     def tensor_sent(
         self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
     ) -> None:
@@ -210,6 +231,8 @@ class StepHooks:
     iteration_started: Callable[..., None] | None = None
     iteration_done: Callable[..., None] | None = None
     frame_done: Callable[..., None] | None = None
+    tensors_made: Callable[..., None] | None = None
+    kernel_ran: Callable[..., None] | None = None
     tensor_sent: Callable[..., None] | None = None
     tensor_received: Callable[..., None] | None = None
     step_done: Callable[..., None] | None = None

@@ -17,6 +17,7 @@ from tfnb.core.errors import OpError
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.notebook.attr_text import MAX_ITEMS, array_text, bytes_text, cut, list_text, shape_text
 from tfnb.notebook.graph_def_scene import attr_value_text
+from tfnb.notebook.node_notes import colocation_groups, kernel_text, passes_by_node
 from tfnb.notebook.scene import CONTROL, ENDPOINTS, SceneNode, Site
 
 if TYPE_CHECKING:
@@ -32,17 +33,27 @@ _MAX_PREVIEW = 64
 
 
 def describe_graph(
-    graph: Graph, placements: Mapping[str, PlacementView] | None = None
+    graph: Graph,
+    placements: Mapping[str, PlacementView] | None = None,
+    passes: Mapping[str, tuple[str, ...]] | None = None,
 ) -> list[SceneNode]:
-    """One description per operation; with its device and the reason where a session placed it."""
+    """One description per operation; with its device and the reason where a session placed it.
+
+    Args:
+      graph: what to describe.
+      placements: where sessions put its nodes, by name.
+      passes: what passes said of its nodes, by name.
+    """
     ops = graph.get_operations()
     index = {op: place for place, op in enumerate(ops)}
     known = placements or {}
-    about = _About()
+    about = _About(graph, passes)
     nodes = []
     for op in ops:
         view = known.get(op.name)
-        where = {} if view is None else {"assigned_device": view.chosen, "reason": view.why}
+        where: dict[str, Any] = {}
+        if view is not None:
+            where = {**_placement(view), "assigned_device": view.chosen}
         nodes.append(about.operation(op, _inputs_of(op, index), **where))
     return nodes
 
@@ -56,8 +67,23 @@ def _inputs_of(op: Operation, index: dict[Operation, int]) -> tuple[tuple[int, i
 class _About:
     """Makes descriptions, and each creation site and each dtype's text only once."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, graph: Graph | None, passes: Mapping[str, tuple[str, ...]] | None = None
+    ) -> None:
         self._sites: dict[Any, Site | None] = {}
+        self._passes = passes or {}
+        classes = {
+            op.name: op._attrs["_class"]
+            for op in (() if graph is None else graph.get_operations())
+            if "_class" in op._attrs
+        }
+        self._groups = colocation_groups(classes)
+
+    def added(self, name: str, op: str, own: list[tuple[int, int]], where: Any) -> SceneNode:
+        """A node that the user's graph does not have."""
+        kernel = kernel_text(op, where["assigned_device"], {})
+        touched = self._passes.get(name, ())
+        return SceneNode(name, op, tuple(own), kernel=kernel, touched=touched, **where)
 
     def operation(
         self, op: Operation, inputs: tuple[tuple[int, int], ...], **placed: Any
@@ -70,6 +96,9 @@ class _About:
             attrs=operation_attrs(op),
             outputs=tuple((tensor.dtype.name, tensor_shape_text(tensor)) for tensor in op.outputs),
             site=self.site(op),
+            kernel=kernel_text(op.type, placed.get("assigned_device", ""), op._attrs),
+            colocated=self._groups.get(op.name, ""),
+            touched=self._passes.get(op.name, ()),
             **placed,
         )
 
@@ -159,7 +188,8 @@ def describe_partitions(
         inputs[recv].append((send, 0))
 
     reasons = {} if placed is None else {view.node: view for view in placed.placements}
-    about = _About()
+    passes = () if placed is None else placed.passes
+    about = _About(graph, passes_by_node(passes))
     nodes = []
     for view, first in zip(partitioned.partitions, start):
         for node_id, (name, op_type) in enumerate(zip(view.node_names, view.node_ops)):
@@ -171,7 +201,7 @@ def describe_partitions(
             }
             own = inputs[first + node_id]
             if found is None:
-                nodes.append(SceneNode(name, op_type, tuple(own), **where))
+                nodes.append(about.added(name, op_type, own, where))
             else:
                 ordered = _as_the_user_wired_it(found, own, view.node_names, first)
                 nodes.append(about.operation(found, ordered, **where))
@@ -183,13 +213,13 @@ def describe_placement(placed: PlacedGraph, graph: Graph | None) -> list[SceneNo
     """Describes a placed signature before it was cut: each node with its device and the reason."""
     views = [view for view in placed.placements if view.op not in ENDPOINTS]
     index = {view.node: place for place, view in enumerate(views)}
-    about = _About()
+    about = _About(graph, passes_by_node(placed.passes))
     nodes = []
     for view in views:
         found = _operation_named(graph, view.node, view.op)
         where: dict[str, Any] = {"assigned_device": view.chosen, **_placement(view)}
         if found is None:
-            nodes.append(SceneNode(view.node, view.op, (), **where))
+            nodes.append(about.added(view.node, view.op, [], where))
             continue
         data = [(index[t.op.name], t.value_index) for t in found.inputs if t.op.name in index]
         control = [(index[c.name], CONTROL) for c in found.control_inputs if c.name in index]
@@ -221,10 +251,10 @@ def _operation_named(graph: Graph | None, name: str, op_type: str) -> Operation 
     return op if op.type == op_type else None
 
 
-def _placement(view: PlacementView | None) -> dict[str, str]:
+def _placement(view: PlacementView | None) -> dict[str, Any]:
     if view is None:
         return {}
-    return {"requested_device": view.requested, "reason": view.why}
+    return {"requested_device": view.requested, "reason": view.why, "allowed": view.allowed}
 
 
 def _as_the_user_wired_it(

@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core.step_events import PartitionedGraph, PlacedGraph, StepObserver
+from tfnb.notebook.step_memory import RecordedTensors, StepMemory
 from tfnb.notebook.step_model import make_signature
+from tfnb.notebook.view_group import view_group
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,7 +37,7 @@ MAX_EVENTS = 200_000
 """How many events of one step are kept; the rest is counted."""
 MAX_STEPS = 8
 """How many steps are kept, the latest."""
-VERSION = 1
+VERSION = 2
 
 # The kinds of events, one byte each.
 STARTED, DONE, DEAD, FRAME_ENTERED, ITERATION_STARTED, ITERATION_DONE, FRAME_DONE = range(7)
@@ -54,6 +56,9 @@ class _Tape:
     dropped: int = 0
     ended_ns: int = 0
     error: str = ""
+    memory: StepMemory = field(default_factory=lambda: StepMemory(()))
+    # Kernels on threads of a pool: (partition, frame, iteration, node, begin, end, thread)
+    elsewhere: list[tuple[int, int, int, int, int, int, str]] = field(default_factory=list)
 
 
 class RunTape(StepObserver):
@@ -86,13 +91,17 @@ class RunTape(StepObserver):
 
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
         """Begins a tape."""
-        self._running[step_id] = _Tape(step_id, signature_id, t_ns)
+        tape = self._running[step_id] = _Tape(step_id, signature_id, t_ns)
+        partitioned = self._partitioned.get(signature_id)
+        if partitioned is not None:
+            tape.memory = StepMemory([view.node_ops for view in partitioned.partitions])
 
     def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
         """Ends a tape."""
         tape = self._running.pop(step_id, None)
         if tape is not None:
             tape.ended_ns, tape.error = t_ns, error or ""
+            tape.memory.finish()
             self.num_steps += 1
             self._done.append(tape)
 
@@ -115,6 +124,35 @@ class RunTape(StepObserver):
         """Records that a node has run, or was dead."""
         kind = DEAD if is_dead else DONE
         self._append(step_id, (kind, partition, frame_id, iteration, node_id, t_ns))
+        tape = self._running.get(step_id)
+        if tape is not None:
+            tape.memory.place(frame_id, iteration)
+
+    def tensors_made(
+        self, step_id: int, partition: int, node_id: int, outputs: Sequence[Any]
+    ) -> None:
+        """Notes what a node gave."""
+        tape = self._running.get(step_id)
+        if tape is not None:
+            tape.memory.note(partition, node_id, outputs)
+
+    def kernel_ran(
+        self,
+        step_id: int,
+        partition: int,
+        node_id: int,
+        frame_id: int,
+        iteration: int,
+        thread: str,
+        begin_ns: int,
+        end_ns: int,
+    ) -> None:
+        """Notes which thread of a pool ran a kernel."""
+        tape = self._running.get(step_id)
+        if tape is not None and len(tape.elsewhere) < MAX_EVENTS:
+            tape.elsewhere.append(
+                (partition, frame_id, iteration, node_id, begin_ns, end_ns, thread)
+            )
 
     def frame_entered(
         self,
@@ -229,6 +267,12 @@ class RunRecord:
       frame: in which of ``frames``.
       iteration: in which iteration; for what was sent and received, the number of bytes.
       time_ns: when.
+      tensors: what the nodes made.
+      threads: the threads of pools that ran kernels.
+      elsewhere: node, frame, iteration and thread of each such kernel, a row each;
+        ``elsewhere_ns`` when it began and ended there.
+      lanes: the scene with a lane for each device, where there are several.
+      group: views of the same group select together: those of one graph.
     """
 
     step_id: int
@@ -245,6 +289,14 @@ class RunRecord:
     frame: NDArray[np.int32]
     iteration: NDArray[np.int32]
     time_ns: NDArray[np.float64]
+    tensors: RecordedTensors = field(
+        default_factory=lambda: RecordedTensors.of(StepMemory(()), (), 0)
+    )
+    threads: tuple[str, ...] = ()
+    elsewhere: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 4), np.int32))
+    elsewhere_ns: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 2)))
+    lanes: Scene | None = None
+    group: str = ""
 
     @classmethod
     def of(cls, tape: _Tape, signature: Signature) -> RunRecord:
@@ -270,6 +322,14 @@ class RunRecord:
         frame = np.fromiter(
             (place_of_frame.get((p, f), p) for _, p, f, _, _, _ in tape.events), np.int32, count
         )
+        threads = {name: i for i, name in enumerate(sorted({row[6] for row in tape.elsewhere}))}
+        elsewhere = [
+            (signature.place_of[p][node], place_of_frame.get((p, f), p), iteration, threads[name])
+            for p, f, iteration, node, _, _, name in tape.elsewhere
+        ]
+        moments = [
+            (begin - tape.started_ns, end - tape.started_ns) for *_, begin, end, _ in tape.elsewhere
+        ]
         return cls(
             step_id=tape.step_id,
             scene=signature.scene,
@@ -285,6 +345,12 @@ class RunRecord:
             frame=frame,
             iteration=np.clip(rows[:, 3], 0, 2**31 - 1).astype(np.int32),
             time_ns=(rows[:, 5] - tape.started_ns).astype(np.float64),
+            tensors=RecordedTensors.of(tape.memory, signature.place_of, tape.started_ns),
+            threads=tuple(threads),
+            lanes=signature.lanes(),
+            group=view_group(signature.graph),
+            elsewhere=np.array(elsewhere, np.int32).reshape(len(elsewhere), 4),
+            elsewhere_ns=np.array(moments, np.float64).reshape(len(moments), 2),
         )
 
     @property
@@ -295,12 +361,14 @@ class RunRecord:
     def node_times_ns(self) -> NDArray[np.float64]:
         """How long each node of the scene ran, all its executions together.
 
-        What waited, or ran elsewhere while other nodes ran, does not count.
+        What waited while other nodes ran does not count; what a thread of a pool ran does.
         """
         total = np.zeros(len(self.scene.nodes))
         for kind, node, _, _, begin, end in self.executions():
             if kind == DONE:
                 total[node] += end - begin
+        if len(self.elsewhere):
+            np.add.at(total, self.elsewhere[:, 0], np.diff(self.elsewhere_ns, axis=1)[:, 0])
         return total
 
     def executions(
@@ -309,7 +377,7 @@ class RunRecord:
         """(kind, node, frame, iteration, begin, end) of each execution, as they end.
 
         Args:
-          waits: whether those are given, too, between whose start and end something else happened.
+          waits: give those instead between whose start and end something else happened.
         """
         open_at: dict[tuple[int, int, int], tuple[int, float]] = {}
         rows = zip(
@@ -319,13 +387,15 @@ class RunRecord:
             self.iteration.tolist(),
             self.time_ns.tolist(),
         )
-        for place, (kind, node, frame, iteration, t_ns) in enumerate(rows):
+        place = 0  # what is sent or received is part of the node that does it
+        for kind, node, frame, iteration, t_ns in rows:
             if kind == STARTED:
                 open_at[node, frame, iteration] = place, t_ns
             elif kind in (DONE, DEAD):
                 start, begin = open_at.pop((node, frame, iteration), (place, t_ns))
-                if waits or place <= start + 1:
+                if waits == (place > start + 1):
                     yield kind, node, frame, iteration, begin, t_ns
+            place += kind not in (SENT, RECEIVED)
 
     def encode(self) -> bytes:
         """The record for the browser, without its scene: deflated columns behind a JSON header."""
@@ -343,60 +413,28 @@ class RunRecord:
                 [frame.partition, frame.name, frame.parent, frame.parent_iteration]
                 for frame in self.frames
             ],
+            "tensors": len(self.tensors),
+            "forms": list(self.tensors.forms),
+            "threads": list(self.threads),
+            "elsewhere": len(self.elsewhere),
         }
         text = json.dumps(header, ensure_ascii=False, separators=(",", ":"))
         head = text.encode("utf-8", "surrogatepass")
         head += b" " * (-(len(head) + 4) % 8)  # columns begin at a multiple of eight
+        tensors = self.tensors
         columns = (
             self.time_ns.astype("<f8"),
+            *(c.astype("<f8") for c in (tensors.made_ns, tensors.freed_ns, tensors.num_bytes)),
+            self.elsewhere_ns.astype("<f8"),
             self.node.astype("<i4"),
             self.frame.astype("<i4"),
             self.iteration.astype("<i4"),
+            *(
+                c.astype("<i4")
+                for c in (tensors.node, tensors.slot, tensors.iteration, tensors.form)
+            ),
+            self.elsewhere.astype("<i4"),
             self.kind.astype("u1"),
         )
         body = b"".join(column.tobytes() for column in columns)
         return zlib.compress(struct.pack("<I", len(head)) + head + body, 6)
-
-    # -- for others --------------------------------------------------------------------------------
-
-    def chrome_trace(self) -> dict[str, Any]:
-        """The step in the trace event format that Perfetto and chrome://tracing open.
-
-        A process is a device, a thread a loop. What waited while others ran is left out, since
-        slices of a thread may not cross.
-        """
-        events: list[dict[str, Any]] = []
-        devices = self.scene.partitions or ("",)
-        for number, device in enumerate(devices):
-            events.append(
-                {"ph": "M", "pid": number, "name": "process_name", "args": {"name": device}}
-            )
-        lanes: dict[tuple[int, int], int] = {}
-        for kind, node, frame, iteration, begin, end in self.executions():
-            about = self.frames[frame]
-            lane = lanes.setdefault((about.partition, frame), len(lanes))
-            shown = self.scene.nodes[node]
-            events.append(
-                {
-                    "ph": "X",
-                    "pid": about.partition,
-                    "tid": lane,
-                    "ts": begin / 1000,
-                    "dur": (end - begin) / 1000,
-                    "name": shown.name,
-                    "cat": "dead" if kind == DEAD else shown.op,
-                    "args": {"op": shown.op, "frame": about.name, "iteration": iteration},
-                }
-            )
-        for (partition, frame), lane in lanes.items():
-            name = self.frames[frame].name or "graph"
-            events.append(
-                {
-                    "ph": "M",
-                    "pid": partition,
-                    "tid": lane,
-                    "name": "thread_name",
-                    "args": {"name": name},
-                }
-            )
-        return {"traceEvents": events, "displayTimeUnit": "ns"}

@@ -45,6 +45,29 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeCost:
+    """What a node did in one recorded step.
+
+    Attributes:
+      runs: how often it ran.
+      ns: how long, all its executions together.
+      num_bytes: what it made, altogether.
+      peak_bytes: what of it was held when the step held most.
+      moved_bytes: what it sent or received.
+      waited_ns: how long it waited while others ran.
+      live: at that moment: "live", "freed", "later" or, for what made nothing, "".
+    """
+
+    runs: int = 0
+    ns: float = 0.0
+    num_bytes: float = 0.0
+    peak_bytes: float = 0.0
+    moved_bytes: float = 0.0
+    waited_ns: float = 0.0
+    live: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SceneNode:
     """One node as a picture and its info card need it; every text is plain, unescaped text.
 
@@ -62,6 +85,12 @@ class SceneNode:
     outputs: tuple[tuple[str, str], ...] = ()  # (dtype, shape)
     site: Site | None = None
     reason: str = ""
+    allowed: tuple[str, ...] = ()  # the devices among which the placer chose
+    kernel: str = ""  # what computes it
+    colocated: str = ""  # of nodes that stand together, the name of the first
+    touched: tuple[str, ...] = ()  # what passes say of it, a line each
+    change: str = ""  # what a pass made of it
+    cost: NodeCost | None = None
 
 
 @dataclass(slots=True)
@@ -130,7 +159,7 @@ class Scene:
         attr_sets, output_sets, sites = _Interned(), _Interned(), _Interned()
         nodes = self.nodes
         kinds = {text(op): op_kind(op) for op in dict.fromkeys(node.op for node in nodes)}
-        columns = {
+        columns: dict[str, list[Any]] = {
             "name": [node.name for node in nodes],
             "op": [text(node.op) for node in nodes],
             "scope": list(self.scope_of),
@@ -142,6 +171,18 @@ class Scene:
             "site": [-1 if node.site is None else sites.index(node.site) for node in nodes],
             "reason": [text(node.reason) for node in nodes],
         }
+        # What few scenes have travels only where it is.
+        for name, found in (
+            ("allowed", [", ".join(node.allowed) for node in nodes]),
+            ("kernel", [node.kernel for node in nodes]),
+            ("colocated", [node.colocated for node in nodes]),
+            ("touched", ["\n".join(node.touched) for node in nodes]),
+            ("change", [node.change for node in nodes]),
+        ):
+            if any(found):
+                columns[name] = [text(value) for value in found]
+        if any(node.cost is not None for node in nodes):
+            columns["cost"] = [_cost_row(node.cost) for node in nodes]
         return {
             "version": PAYLOAD_VERSION,
             "title": self.title,
@@ -358,6 +399,21 @@ def _parent_path(name: str) -> str:
     if path.count("/") < MAX_DEPTH:
         return path
     return "/".join(name.split("/", MAX_DEPTH)[:MAX_DEPTH])
+
+
+def _cost_row(cost: NodeCost | None) -> list[Any]:
+    """Runs, nanoseconds, bytes made, held at the peak, moved; nanoseconds waited; live or not."""
+    if cost is None:
+        return []
+    return [
+        cost.runs,
+        round(cost.ns),
+        round(cost.num_bytes),
+        round(cost.peak_bytes),
+        round(cost.moved_bytes),
+        round(cost.waited_ns),
+        cost.live,
+    ]
 
 
 def _flat(pairs: Iterable[tuple[str, str]]) -> list[str]:

@@ -66,6 +66,14 @@ class Signature:
     place_of: list[list[int]]
     totals: list[int]
 
+    def lanes(self) -> Scene | None:
+        """The scene with a lane for each device; None where there is one device only."""
+        if len(self.scene.partitions) < 2:
+            return None
+        place = self.scene.position()
+        described = [self.scene.nodes[place[old]] for old in range(len(place))]
+        return build_scene(described, partitions=self.scene.partitions, in_lanes=True)
+
     @property
     def devices(self) -> tuple[str, ...]:
         """The device of each partition."""

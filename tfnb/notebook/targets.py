@@ -19,6 +19,8 @@ from tfnb.framework.operation import Operation
 from tfnb.framework.tensor import Tensor
 from tfnb.notebook.graph_def_scene import describe_graph_def
 from tfnb.notebook.graph_scene import describe_graph
+from tfnb.notebook.node_notes import passes_by_node
+from tfnb.notebook.run_costs import latest_record, with_costs
 from tfnb.notebook.scene import Scene, build_scene
 
 if TYPE_CHECKING:
@@ -53,7 +55,9 @@ class Target:
         if self.file is not None:
             return build_scene(describe_graph_def(_read_graph_def(self.file)), title=self.file.name)
         assert self.graph is not None
-        return build_scene(describe_graph(self.graph, _placements(self.graph)), title="graph")
+        placements, passes = _runtime_notes(self.graph)
+        nodes = describe_graph(self.graph, placements, passes)
+        return build_scene(with_costs(nodes, latest_record(self.graph)), title="graph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,17 +186,24 @@ def _graph_def_in(message: Any) -> Any:
     return getattr(message, "graph_def", message)
 
 
-def _placements(graph: Graph) -> dict[str, PlacementView]:
-    """Where the open sessions of a graph put its nodes; of several, the default session's word."""
+def _runtime_notes(
+    graph: Graph,
+) -> tuple[dict[str, PlacementView], dict[str, tuple[str, ...]]]:
+    """Where the open sessions of a graph put its nodes, and what passes said of them.
+
+    Of several sessions the default one's word counts.
+    """
     sessions = [session for session in live_sessions() if session.graph is graph]
     sessions.sort(key=lambda session: session is get_default_session())
     found: dict[str, PlacementView] = {}
+    passes: dict[str, tuple[str, ...]] = {}
     for session in sessions:
         events = events_of(session)
         for placed, _ in events.signatures() if events is not None else ():
             if placed is not None:
                 found.update((view.node, view) for view in placed.placements)
-    return found
+                passes.update(passes_by_node(placed.passes))
+    return found, passes
 
 
 # -- signatures ------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 import type { Layouter } from "./layout_client.ts";
 import type { LayoutResult, Point } from "./layout_worker.ts";
 import { laneMetagraph, type MetaEdge, type Metagraph, metagraph } from "./metagraph.ts";
+import { bytesText, duration } from "./progress_panel.ts";
 import { CONTROL, type ItemId, ROOT, type Scene } from "./scene.ts";
 import { cutMiddle, textWidth } from "./text_measure.ts";
 
@@ -277,12 +278,30 @@ export class Arranger {
     const tensors = edge.edges.filter((e) => scene.dstSlot[e] !== CONTROL);
     if (tensors.length === 0) return "";
     const sources = new Set(tensors.map((e) => `${scene.src[e]}:${scene.srcSlot[e]}`));
+    const moved = transferText(scene, tensors);
+    if (moved) return moved;
     if (sources.size > 1) return `${sources.size} tensors`;
     const e = tensors[0]!;
     const output = scene.outputs(scene.src[e]!)[scene.srcSlot[e]!];
     if (output === undefined) return "";
     return compactShape(output[1]);
   }
+}
+
+/** What a recorded step sent along edges into Recv nodes, and how long these waited. */
+export function transferText(scene: Scene, edges: number[]): string {
+  let [bytes, waited, often] = [0, 0, 0];
+  for (const e of edges) {
+    const to = scene.dst[e]!;
+    const cost = scene.op(to).endsWith("Recv") && scene.costs?.[to];
+    if (!cost) continue;
+    bytes += cost.moved;
+    waited += cost.waited;
+    often += cost.runs;
+  }
+  if (often === 0) return "";
+  const times = often > 1 ? `${often}×, ` : "";
+  return `${times}${bytesText(bytes)}${waited > 0 ? `, waited ${duration(waited)}` : ""}`;
 }
 
 /** `(?, 28, 28)` -> `?×28×28`; a scalar and an unknown shape say nothing. */

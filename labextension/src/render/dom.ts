@@ -64,6 +64,8 @@ export const ICONS = {
   back: "M15 6l-6 6 6 6",
   forward: "M9 6l6 6-6 6",
   save: "M12 4v11M7 10l5 5 5-5M5 20h14",
+  image: "M4 5h16v14H4zM4 16l5-5 4 4 3-3 4 4M15.5 9h.01",
+  page: "M6 3h8l4 4v14H6zM14 3v4h4M9.5 12l-2 2 2 2M14.5 12l2 2-2 2",
   stop: "M6 6h12v12H6z",
   help: "M9.5 9a2.5 2.5 0 1 1 3.6 2.2c-.8.4-1.1.9-1.1 1.8M12 17v.2",
 } as const;

@@ -1,6 +1,6 @@
 /** Draws edges: thickness for the number of tensors, dashes for control, and the shape of a single tensor. */
 
-import type { Arrangement, PlacedEdge, PlacedItem } from "./arrangement.ts";
+import { type Arrangement, type PlacedEdge, type PlacedItem, transferText } from "./arrangement.ts";
 import { round, svg } from "./dom.ts";
 import { spline } from "./glyphs.ts";
 import { CONTROL, type ItemId, type Scene } from "./scene.ts";
@@ -72,7 +72,9 @@ export class EdgePainter {
       const what = output ? `  ${output[0]} ${output[1]}` : "";
       return `${scene.name(source)}:${slot} → ${to}${what}`;
     });
-    if (edges.length > lines.length) lines.push(`… and ${edges.length - lines.length} more`);
+    const moved = transferText(scene, edges);
+    if (moved) lines.push(moved);
+    if (edges.length > MAX_TITLE_LINES) lines.push(`… and ${edges.length - MAX_TITLE_LINES} more`);
     return lines.join("\n");
   }
 

@@ -37,7 +37,10 @@ export class FramesView {
   private nodes: number[] = [];
   private byCell = new Map<string, Execution>();
 
-  constructor(private readonly onPick: (node: number) => void) {
+  constructor(
+    private readonly onPick: (node: number) => void,
+    private readonly onFrame: (frame: number) => void,
+  ) {
     this.tree.setAttribute("role", "listbox");
     this.tree.setAttribute("aria-label", "Frames");
     const scroll = html("div", "tfnb-cells-scroll");
@@ -96,7 +99,10 @@ export class FramesView {
         ),
       );
       button.title = frame.name || "graph";
-      button.addEventListener("click", () => this.choose(frame.index));
+      button.addEventListener("click", () => {
+        this.choose(frame.index);
+        this.onFrame(frame.index);
+      });
       return button;
     });
     const more = record.frames.length - shown.length;
@@ -108,7 +114,8 @@ export class FramesView {
     return shortDevice(this.scene?.partitions[frame.partition] ?? "");
   }
 
-  private choose(index: number): void {
+  /** Shows a frame's iterations. */
+  choose(index: number): void {
     const { record, scene } = this;
     if (!record || !scene) return;
     this.chosen = index;

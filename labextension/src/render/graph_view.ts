@@ -7,6 +7,7 @@
 import { type Arrangement, Arranger, HEADER, type PlacedItem } from "./arrangement.ts";
 import { html, svg } from "./dom.ts";
 import { EdgePainter } from "./edge_painter.ts";
+import { offer, type PictureForm, pngOf, svgText } from "./export_picture.ts";
 import { helpPanel } from "./help_panel.ts";
 import { InfoCard } from "./info_card.ts";
 import { ItemPainter } from "./item_painter.ts";
@@ -15,8 +16,9 @@ import { LaneHeads } from "./lane_heads.ts";
 import type { LayoutClient } from "./layout_client.ts";
 import { Legend } from "./legend.ts";
 import { paintMarks } from "./marks.ts";
+import { Minimap } from "./minimap.ts";
 import { boxShowing, initiallyOpen, MAX_VISIBLE, openAround, openLevel } from "./opening.ts";
-import { type ColourBy, Colouring, patternDefinitions } from "./palette.ts";
+import { type ColourBy, Colouring, colourings, patternDefinitions } from "./palette.ts";
 import { type ItemId, ROOT, type Scene } from "./scene.ts";
 import { SearchBox } from "./search_box.ts";
 import { StatePainter } from "./states.ts";
@@ -34,6 +36,8 @@ export interface GraphViewOptions {
   height: number;
   colourBy: ColourBy;
   onSelect?: (name: string) => void;
+  /** The view as a page of its own; null where its code is not at hand. */
+  page?: () => string | null;
 }
 
 export class GraphView {
@@ -48,6 +52,7 @@ export class GraphView {
   private readonly search: SearchBox;
   private readonly status = html("div", "tfnb-status");
   private readonly toolbar: Toolbar;
+  private readonly minimap = new Minimap(this.viewport);
   private readonly field = html("div", "tfnb-field");
   private readonly help = helpPanel();
   private readonly stage = svg("g");
@@ -64,6 +69,7 @@ export class GraphView {
   private hits: ReadonlySet<number> = new Set();
   private category: number | null = null;
   private question = 0;
+  private hasStates = false;
 
   constructor(
     private readonly layouts: LayoutClient,
@@ -98,7 +104,7 @@ export class GraphView {
     canvas.addEventListener("keydown", (event) => this.key(event));
     this.viewport.content.append(this.stage);
     this.status.setAttribute("role", "status");
-    this.field.append(canvas, this.card.element, this.help, this.status);
+    this.field.append(canvas, this.minimap.element, this.card.element, this.help, this.status);
     this.toolbar = new Toolbar(this.search.element, {
       colour: (by) => this.colour(by),
       openLevel: () => void this.openOneLevel(),
@@ -108,8 +114,8 @@ export class GraphView {
       help: () => {
         this.help.hidden = !this.help.hidden;
       },
+      save: (form) => void this.save(form),
     });
-    this.toolbar.showColouring(options.colourBy);
     this.element.append(this.toolbar.element, this.field, this.legend.element);
   }
 
@@ -128,6 +134,10 @@ export class GraphView {
     this.edges = new EdgePainter(this.prefix, scene);
     this.lanes = new LaneHeads(scene);
     this.states = new StatePainter(scene);
+    this.hasStates = false;
+    const offered = colourings(scene);
+    if (!offered.includes(this.options.colourBy)) this.options.colourBy = "kind";
+    this.toolbar.showColouring(this.options.colourBy, offered);
     this.colouring = new Colouring(this.options.colourBy, scene);
     this.selected = null;
     this.card.show(scene, null);
@@ -141,6 +151,7 @@ export class GraphView {
       this.edges.far,
     );
     this.element.classList.remove("tfnb-live");
+    if (this.options.colourBy === "state") this.options.colourBy = "kind";
     this.legend.show(this.colouring);
     this.search.setScene(scene);
     this.status.textContent = "";
@@ -164,11 +175,15 @@ export class GraphView {
     const { states, items, arrangement } = this;
     if (states === null) return;
     states.set(bytes);
-    if (!this.element.classList.contains("tfnb-live")) {
-      this.element.classList.add("tfnb-live");
-      this.legend.showStates();
+    if (!this.hasStates) {
+      this.hasStates = true;
+      this.colour("state");
     }
     if (items && arrangement) states.paint(items, arrangement, isLast);
+  }
+
+  get colourBy(): ColourBy {
+    return this.options.colourBy;
   }
 
   /** Opens the scopes around an item, selects it and brings it into view. */
@@ -180,6 +195,12 @@ export class GraphView {
     this.select(shown, item);
     const placed = this.arrangement?.items.get(shown);
     if (placed) this.viewport.reveal(frame(placed));
+  }
+
+  /** Dims all nodes but these; without any, none. */
+  showOnly(nodes: number[]): void {
+    this.hits = new Set(nodes);
+    this.mark();
   }
 
   goToName(name: string): void {
@@ -220,6 +241,7 @@ export class GraphView {
     edges.paint(arrangement);
     lanes.paint(arrangement);
     this.viewport.bounds = { x: 0, y: 0, width: arrangement.width, height: arrangement.height };
+    this.minimap.show(arrangement);
     this.states?.forget();
     this.states?.paint(items, arrangement, true);
     this.mark();
@@ -229,17 +251,40 @@ export class GraphView {
   colour(by: ColourBy): void {
     const { scene, items, arrangement } = this;
     this.options.colourBy = by;
-    this.toolbar.showColouring(by);
     if (!scene) return;
+    this.toolbar.showColouring(by, colourings(scene, this.hasStates));
     this.colouring = new Colouring(by, scene);
     this.category = null;
-    this.legend.show(this.colouring);
+    this.element.classList.toggle("tfnb-live", by === "state");
+    if (by === "state") this.legend.showStates();
+    else this.legend.show(this.colouring);
     if (items && arrangement) {
       items.paint(arrangement, this.colouring);
       this.states?.forget();
       this.states?.paint(items, arrangement, true);
     }
     this.mark();
+  }
+
+  /** Gives the picture to the user as a file. */
+  private async save(form: PictureForm): Promise<void> {
+    const name = (this.scene?.title || "graph").replace(/[^\w-]+/g, "_").slice(0, 60);
+    try {
+      const page = form === "html" ? this.options.page?.() : null;
+      if (form === "html" && !page) this.say("This page cannot write another of its kind.");
+      else if (page) offer(`${name}.html`, new Blob([page], { type: "text/html" }));
+      else if (form === "svg") {
+        offer(`${name}.svg`, new Blob([this.picture()], { type: "image/svg+xml" }));
+      } else if (form === "png") offer(`${name}.png`, await pngOf(this.picture()));
+    } catch (error) {
+      this.say(`Not saved: ${String(error)}`);
+    }
+  }
+
+  /** The drawing as an SVG document. */
+  picture(): string {
+    const { scene, viewport } = this;
+    return svgText(viewport.svg, viewport.bounds, scene?.title || "dataflow graph");
   }
 
   private async openOneLevel(): Promise<void> {

@@ -14,7 +14,7 @@ const CONTROLS: [string, string][] = [
   ["Shift + arrows", "move the graph"],
   ["+ −", "zoom"],
   ["0", "show the whole graph"],
-  ["/", "search: words, op:, device:, cell:"],
+  ["/", "search: words, op:, device:, cell:, attr:name=value"],
   ["Esc", "let go"],
 ];
 

@@ -2,7 +2,8 @@
 
 import { html, ICONS, iconButton } from "./dom.ts";
 import { shortDevice } from "./palette.ts";
-import { CONTROL, type ItemId, type Scene, type Site } from "./scene.ts";
+import { bytesText, duration } from "./progress_panel.ts";
+import { CONTROL, type Cost, type ItemId, type Scene, type Site } from "./scene.ts";
 
 const MAX_LINKS = 24;
 const MAX_OPS = 10;
@@ -58,7 +59,14 @@ export class InfoCard {
     if (state) parts.push(section("State", [html("div", "tfnb-card-text", state)]));
     const site = scene.site(node);
     if (site) parts.push(section("Made at", aboutSite(site)));
+    const change = scene.change(node);
+    if (change) parts.push(section("This pass", [html("div", "tfnb-card-text", change)]));
     parts.push(section("Device", aboutDevice(scene, node)));
+    const cost = scene.costs?.[node];
+    if (cost)
+      parts.push(section("Cost in the recorded step", [table(aboutCost(scene, cost), true)]));
+    const touched = scene.touched(node).map((line) => html("div", "tfnb-card-text", line));
+    if (touched.length) parts.push(section("Passes that touched it", touched));
     const inputs = this.inputs(scene, node);
     if (inputs.length) parts.push(section(`Inputs · ${inputs.length}`, limited(inputs)));
     const outputs = this.outputs(scene, node);
@@ -88,6 +96,17 @@ export class InfoCard {
     const parts = [
       section(`Ops · ${(end - first).toLocaleString("en")}`, [table(listed(ops), true)]),
     ];
+    const costs = (scene.costs ?? []).slice(first, end);
+    if (costs.length) {
+      const sum = { runs: 0, ns: 0, bytes: 0, peak: 0, moved: 0, waited: 0, live: "" };
+      for (const cost of costs) {
+        for (const key of ["runs", "ns", "bytes", "peak", "moved", "waited"] as const) {
+          sum[key] += cost?.[key] ?? 0;
+        }
+      }
+      const rows = aboutCost(scene, sum).filter(([name]) => name !== "a run");
+      parts.push(section("Cost in the recorded step", [table(rows, true)]));
+    }
     if (devices.size > 1 || !devices.has("no device")) {
       parts.push(section("Devices", [table(listed(devices), true)]));
     }
@@ -165,10 +184,30 @@ function aboutDevice(scene: Scene, node: number): HTMLElement[] {
   const rows: [string, string][] = [];
   const assigned = scene.assignedDevice(node);
   rows.push(["requested", scene.requestedDevice(node) || "any"]);
-  if (assigned) rows.push(["assigned", assigned]);
-  const reason = scene.reason(node);
-  if (reason) rows.push(["why", reason]);
+  const add = (name: string, text: string) => text && rows.push([name, text]);
+  add("allowed", scene.allowed(node));
+  add("assigned", assigned);
+  add("why", scene.reason(node));
+  add("with", scene.colocated(node));
+  add("kernel", scene.kernel(node));
   return [table(rows)];
+}
+
+function aboutCost(scene: Scene, cost: Cost): [string, string][] {
+  const all = scene.costs!.reduce((sum, one) => sum + (one?.ns ?? 0), 0);
+  const share = all > 0 ? ` (${((100 * cost.ns) / all).toFixed(1)} %)` : "";
+  const rows: [string, string][] = [["runs", cost.runs.toLocaleString("en")]];
+  rows.push(["time", duration(cost.ns) + share]);
+  if (cost.runs > 1) rows.push(["a run", duration(cost.ns / cost.runs)]);
+  for (const [name, count] of [
+    ["made", cost.bytes],
+    ["held at the peak", cost.peak],
+    ["sent or received", cost.moved],
+  ] as const) {
+    if (count > 0) rows.push([name, bytesText(count)]);
+  }
+  if (cost.waited > 0) rows.push(["waited", duration(cost.waited)]);
+  return rows;
 }
 
 function section(title: string, content: HTMLElement[]): HTMLElement {

@@ -34,7 +34,7 @@ export class ItemPainter {
     const kept = new Map<ItemId, Drawn>();
     for (const placed of arrangement.items.values()) {
       const { item, x, y, width, height, isOpen } = placed;
-      const look = `${width}x${height},${isOpen},${colouring.by}`;
+      const look = `${width}x${height},${isOpen},${colouring.by}${lookOf(item, this.scene, colouring)}`;
       let drawn = this.drawn.get(item);
       if (drawn === undefined) {
         const group = svg("g", { "data-item": item, role: "treeitem", id: this.idOf(item) });
@@ -77,7 +77,9 @@ export class ItemPainter {
       const category = colouring.categories[colouring.of[item]!]!;
       classes.push("tfnb-node", `tfnb-cat-${category.colour % CATEGORY_COUNT}`);
       classes.push(`tfnb-kind-${scene.opKind(item)}`);
-      group.setAttribute("aria-label", `${scene.name(item)}, ${scene.op(item)}`);
+      const note = [category.label, colouring.note(item)].filter(Boolean).join(", ");
+      const said = colouring.by === "kind" ? "" : `, ${note}`;
+      group.setAttribute("aria-label", `${scene.name(item)}, ${scene.op(item)}${said}`);
     }
     if (placed.isAuxiliary) classes.push("tfnb-auxiliary");
     const keep = ["tfnb-selected", "tfnb-hit", "tfnb-dim", "tfnb-near"].filter((name) =>
@@ -125,7 +127,7 @@ export class ItemPainter {
       ...this.dots(placed, -placed.width / 2),
       ...tails(placed, room / 2),
       body,
-      title(scene, item),
+      title(scene, item, colouring),
     ];
   }
 
@@ -260,9 +262,17 @@ function composition(
   return parts;
 }
 
-function title(scene: Scene, item: ItemId): SVGTitleElement {
-  const text = scene.isScope(item)
-    ? `${scene.name(item)} — ${scene.size(item).toLocaleString("en")} nodes`
-    : `${scene.name(item)}\n${scene.op(item)}`;
-  return svg("title", {}, text);
+/** What of the colouring shows in a box, beside how it colours: a step's liveness changes with time. */
+function lookOf(item: ItemId, scene: Scene, colouring: Colouring): string {
+  if (colouring.by !== "liveness") return "";
+  if (!scene.isScope(item)) return `${colouring.categories[colouring.of[item]!]!.colour}`;
+  return colouring.counts(...scene.range(item)).join();
+}
+
+function title(scene: Scene, item: ItemId, colouring?: Colouring): SVGTitleElement {
+  if (scene.isScope(item)) {
+    return svg("title", {}, `${scene.name(item)} — ${scene.size(item).toLocaleString("en")} nodes`);
+  }
+  const said = colouring ? colouring.note(item) : "";
+  return svg("title", {}, [scene.name(item), scene.op(item), said].filter(Boolean).join("\n"));
 }

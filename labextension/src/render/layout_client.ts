@@ -3,7 +3,6 @@
  * main thread (where a page's policy forbids workers).
  */
 
-import { inflate } from "./inflate.ts";
 import type { LayoutRequest, LayoutResult } from "./layout_worker.ts";
 
 export type Layouter = (request: LayoutRequest) => Promise<LayoutResult>;
@@ -17,23 +16,15 @@ interface Waiting {
 const START_LIMIT_MS = 4000;
 
 export class LayoutClient {
-  private readonly started: Promise<void>;
-  private url = "";
-  private isDisposed = false;
+  private readonly url: string;
   private worker: Worker | null = null;
   private ticket = 0;
   private hasAnswered = false;
   private readonly waiting = new Map<number, Waiting>();
   private fallback: Promise<(request: LayoutRequest) => LayoutResult> | null = null;
 
-  /** `packed` is the worker's text, deflated and in base64: every saved widget carries it. */
-  constructor(packed: string) {
-    this.started = this.start(packed);
-  }
-
-  private async start(packed: string): Promise<void> {
-    const source = await inflate(Uint8Array.from(atob(packed), (c) => c.charCodeAt(0)));
-    if (this.isDisposed) return;
+  /** `source` is the worker's text. */
+  constructor(source: string) {
     this.url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
     try {
       this.worker = new Worker(this.url, { type: "module" });
@@ -50,7 +41,6 @@ export class LayoutClient {
   }
 
   readonly layout: Layouter = async (request) => {
-    await this.started;
     const { worker } = this;
     if (worker === null) return this.onMainThread(request);
     return new Promise((resolve, reject) => {
@@ -70,8 +60,7 @@ export class LayoutClient {
     this.worker?.terminate();
     this.worker = null;
     this.waiting.clear();
-    this.isDisposed = true;
-    if (this.url) URL.revokeObjectURL(this.url);
+    URL.revokeObjectURL(this.url);
   }
 
   private answer(data: { ticket: number; result?: LayoutResult; error?: string }): void {

@@ -4,6 +4,7 @@ import { html, svg } from "./dom.ts";
 import { outline } from "./glyphs.ts";
 import { CATEGORY_COUNT, type Colouring, KINDS } from "./palette.ts";
 import { STATE_NAMES } from "./states.ts";
+import { cutMiddle } from "./text_measure.ts";
 
 export class Legend {
   readonly element = html("div", "tfnb-legend");
@@ -23,7 +24,9 @@ export class Legend {
       button.setAttribute("aria-pressed", "false");
       button.title = "Show these, dim the others";
       const swatch = svg("svg", { viewBox: "-12 -7 24 14", "aria-hidden": "true" });
-      const kind = colouring.by === "kind" ? (KINDS[category.colour] ?? "other") : "other";
+      const kind = ["kind", "state"].includes(colouring.by)
+        ? (KINDS[category.colour] ?? "other")
+        : "other";
       const path = outline(kind, 20, 11);
       const group = svg("g", { class: `tfnb-cat-${category.colour % CATEGORY_COUNT}` });
       group.append(svg("path", { class: "tfnb-shape", d: path }));
@@ -34,7 +37,7 @@ export class Legend {
       swatch.append(group);
       button.append(
         swatch,
-        html("span", "tfnb-legend-label", category.label),
+        html("span", "tfnb-legend-label", cutMiddle(category.label, 40)),
         html("span", "tfnb-legend-count", totals[place]!.toLocaleString("en")),
       );
       button.addEventListener("click", () => this.choose(place));

@@ -5,15 +5,80 @@
  */
 
 import { svg } from "./dom.ts";
-import type { Scene } from "./scene.ts";
+import { bytesText, duration } from "./progress_panel.ts";
+import type { Cost, Scene } from "./scene.ts";
 
-export type ColourBy = "kind" | "device" | "partition";
+export type ColourBy =
+  | "state"
+  | "change"
+  | "kind"
+  | "device"
+  | "partition"
+  | "group"
+  | "time"
+  | "memory"
+  | "liveness";
 
 export const COLOUR_NAMES: Record<ColourBy, string> = {
+  state: "State",
+  change: "Change",
   kind: "Op kind",
   device: "Device",
   partition: "Partition",
+  group: "Colocation",
+  time: "Time",
+  memory: "Memory",
+  liveness: "Liveness",
 };
+
+/** What a scene's nodes can be told apart by. */
+export function colourings(scene: Scene, hasStates = false): ColourBy[] {
+  const found: ColourBy[] = ["kind", "device", "partition"];
+  if (hasStates) found.unshift("state");
+  if (scene.has("change")) found.unshift("change");
+  if (scene.has("colocated")) found.push("group");
+  if (scene.costs) found.push("time", "memory", "liveness");
+  return found;
+}
+
+/** Label, colour and pattern of categories that are always the same; the denser, the more. */
+type Fixed = Record<string, [string, number, number]>;
+
+const CHANGES: Fixed = {
+  same: ["unchanged", 7, 0],
+  removed: ["removed", 6, 3],
+  folded: ["folded", 2, 1],
+  merged: ["merged", 5, 4],
+  inlined: ["inlined", 8, 5],
+  added: ["added", 4, 2],
+  changed: ["another op", 3, 1],
+  rewired: ["other inputs", 0, 2],
+};
+
+const LIVENESS: Fixed = {
+  live: ["held", 4, 5],
+  freed: ["let go", 2, 2],
+  later: ["not yet made", 3, 1],
+  none: ["makes none", 7, 0],
+};
+
+/** Shares of the whole, the largest first; a node takes the first that it reaches. */
+const SHARES = [0.2, 0.05, 0.01, 0];
+const SHARE_LOOKS: [number, number][] = [
+  [6, 5],
+  [8, 3],
+  [2, 1],
+  [0, 2],
+  [7, 0],
+];
+
+function shareLabel(step: number, by: "time" | "memory"): string {
+  const what = by === "time" ? "of the time" : "of the bytes";
+  if (step === SHARES.length) return by === "time" ? "did not run" : "makes none";
+  return step === SHARES.length - 1
+    ? `below ${100 * SHARES[step - 1]!} % ${what}`
+    : `≥ ${100 * SHARES[step]!} % ${what}`;
+}
 
 /** Op kinds in the order of the legend; tfnb/notebook/op_kinds.py assigns them. */
 export const KINDS = [
@@ -56,13 +121,18 @@ export class Colouring {
   readonly of: Uint16Array;
   private readonly prefix: Int32Array[] = [];
 
+  private readonly whole: number = 0;
+
   constructor(
     readonly by: ColourBy,
     private readonly scene: Scene,
   ) {
+    if (by === "time" || by === "memory") {
+      this.whole = (scene.costs ?? []).reduce((sum, cost) => sum + amount(cost, by), 0);
+    }
     const number = new Map<string, number>();
     this.of = new Uint16Array(scene.count);
-    const keys = Array.from({ length: scene.count }, (_, node) => keyOf(scene, node, by));
+    const keys = Array.from({ length: scene.count }, (_, node) => this.keyOf(node));
     for (const key of orderedKeys(new Set(keys), by)) {
       number.set(key, this.categories.length);
       this.categories.push(categoryOf(key, by, this.categories.length, scene));
@@ -82,33 +152,83 @@ export class Colouring {
     return this.prefix.map((sums) => sums[end]! - sums[first]!);
   }
 
+  /** What else the category's measure says of a node, "" for the others. */
+  note(node: number): string {
+    const { by } = this;
+    const cost = this.scene.costs?.[node];
+    if (!cost || (by !== "time" && by !== "memory")) return "";
+    const what = amount(cost, by);
+    if (what === 0) return "";
+    return `${by === "time" ? duration(what) : bytesText(what)}, ${percent(what / this.whole)}`;
+  }
+
+  private keyOf(node: number): string {
+    const { by, scene } = this;
+    const cost = scene.costs?.[node];
+    switch (by) {
+      case "kind":
+      case "state":
+        return scene.opKind(node);
+      case "device":
+        return scene.device(node);
+      case "partition":
+        return String(scene.partition(node));
+      case "group":
+        return scene.colocated(node);
+      case "change":
+        return scene.change(node) || "same";
+      case "liveness":
+        return cost?.live || "none";
+      default: {
+        const what = cost ? amount(cost, by) : 0;
+        const took = by === "time" ? (cost?.runs ?? 0) > 0 : what > 0;
+        const share = this.whole > 0 ? what / this.whole : 0;
+        return String(took ? SHARES.findIndex((least) => share >= least) : SHARES.length);
+      }
+    }
+  }
+
   get total(): number[] {
     return this.counts(0, this.scene.count);
   }
 }
 
-function keyOf(scene: Scene, node: number, by: ColourBy): string {
-  if (by === "kind") return scene.opKind(node);
-  if (by === "device") return scene.device(node);
-  return String(scene.partition(node));
+function amount(cost: Cost | null, by: "time" | "memory"): number {
+  return (by === "time" ? cost?.ns : cost?.bytes) ?? 0;
 }
 
+function percent(share: number): string {
+  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+}
+
+const FIXED: Partial<Record<ColourBy, Fixed>> = { change: CHANGES, liveness: LIVENESS };
+
 function orderedKeys(keys: Set<string>, by: ColourBy): string[] {
-  if (by === "kind") return KINDS.filter((kind) => keys.has(kind));
+  if (by === "kind" || by === "state") return KINDS.filter((kind) => keys.has(kind));
+  const fixed = FIXED[by];
+  if (fixed) return Object.keys(fixed).filter((key) => keys.has(key));
   const sorted = [...keys].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
   return sorted;
 }
 
 function categoryOf(key: string, by: ColourBy, place: number, scene: Scene): Category {
-  if (by === "kind") {
+  if (by === "kind" || by === "state") {
     const colour = KINDS.indexOf(key as (typeof KINDS)[number]);
     return { label: KIND_NAMES[key] ?? key, colour: Math.max(0, colour), pattern: 0 };
   }
-  const isNone = by === "device" ? key === "" : key === "-1";
-  if (isNone) {
-    return { label: by === "device" ? "no device" : "not in the step", colour: 7, pattern: 0 };
+  const fixed = FIXED[by]?.[key];
+  if (fixed) return { label: fixed[0], colour: fixed[1], pattern: fixed[2] };
+  if (by === "time" || by === "memory") {
+    const [colour, pattern] = SHARE_LOOKS[Number(key)]!;
+    return { label: shareLabel(Number(key), by), colour, pattern };
   }
-  const label = by === "device" ? shortDevice(key) : laneName(scene, Number(key));
+  const isNone = by === "partition" ? key === "-1" : key === "";
+  if (isNone) {
+    const none = { device: "no device", group: "stands alone", partition: "not in the step" };
+    return { label: none[by as "device"], colour: 7, pattern: 0 };
+  }
+  const label =
+    by === "device" ? shortDevice(key) : by === "group" ? key : laneName(scene, Number(key));
   const colours = [3, 0, 2, 5, 4, 6, 1, 8, 9];
   return { label, colour: colours[place % colours.length]!, pattern: place % PATTERN_COUNT };
 }

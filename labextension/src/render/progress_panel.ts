@@ -171,6 +171,13 @@ function match(list: HTMLElement, count: number, make: () => HTMLElement): void 
   while (list.children.length < count) list.append(make());
 }
 
+/** `512 B`, `4.0 kB`, `1.5 MB`. */
+export function bytesText(count: number): string {
+  if (count < 1000) return `${Math.round(count)} B`;
+  const power = Math.min(4, Math.floor(Math.log10(count) / 3));
+  return `${(count / 1000 ** power).toFixed(1)} ${"kMGT"[power - 1]}B`;
+}
+
 /** Nanoseconds as a person reads them: `850 µs`, `12.4 ms`, `3.20 s`, `2:05 min`. */
 export function duration(ns: number): string {
   if (ns < 1e3) return `${Math.round(ns)} ns`;

@@ -19,7 +19,7 @@ export const KIND = {
   received: 8,
 } as const;
 
-const VERSION = 1;
+const VERSION = 2;
 const SNAPSHOT_EVERY = 2048;
 
 interface Header {
@@ -33,6 +33,21 @@ interface Header {
   fetches: string[];
   targets: string[];
   frames: [number, string, number, number][];
+  tensors: number;
+  forms: string[];
+  threads: string[];
+  elsewhere: number;
+}
+
+/** The tensors that a step made, as columns; `freed` is infinite for those that outlived it. */
+export interface Tensors {
+  made: Float64Array;
+  freed: Float64Array;
+  bytes: Float64Array;
+  node: Int32Array;
+  slot: Int32Array;
+  iteration: Int32Array;
+  form: Int32Array;
 }
 
 /** One loop that lived in the step; the first ones are the partitions' root frames. */
@@ -57,6 +72,9 @@ export interface Execution {
   isDead: boolean;
   /** Other things happened between its start and its end: it waited, or ran elsewhere. */
   isAsync: boolean;
+  /** Which thread of a pool ran it, from when to when; -1: the thread that drove the step. */
+  thread: number;
+  ran?: [number, number];
 }
 
 /** An iteration lives from event `start` to event `end`. */
@@ -83,6 +101,9 @@ export class RunRecord {
     readonly frame: Int32Array,
     readonly iteration: Int32Array,
     readonly kind: Uint8Array,
+    readonly tensors: Tensors,
+    elsewhere: Int32Array,
+    elsewhereNs: Float64Array,
   ) {
     this.count = header.events;
     this.durationNs = Math.max(header.durationNs, 1);
@@ -101,11 +122,16 @@ export class RunRecord {
       one.parent < 0 ? [{ number: 0, start: 0, end: this.count }] : [],
     );
     this.byFrame = this.frames.map(() => []);
-    this.collect();
+    this.collect(elsewhere, elsewhereNs);
   }
 
-  private collect(): void {
-    const open = new Map<string, Execution>();
+  private collect(elsewhere: Int32Array, elsewhereNs: Float64Array): void {
+    const open = new Map<string, Execution & { before: number }>();
+    const pooled = new Map<string, number>();
+    for (let i = 0; 4 * i < elsewhere.length; i++) {
+      pooled.set(elsewhere.subarray(4 * i, 4 * i + 3).join(" "), i);
+    }
+    let moves = 0; // what is sent or received is part of the node that does it
     for (let i = 0; i < this.count; i++) {
       const kind = this.kind[i]!;
       const frame = this.frame[i]!;
@@ -120,6 +146,8 @@ export class RunRecord {
           end: -1,
           isDead: false,
           isAsync: true,
+          thread: -1,
+          before: moves,
         };
         open.set(key, found);
         this.executions.push(found);
@@ -129,7 +157,12 @@ export class RunRecord {
         if (found) {
           found.end = i;
           found.isDead = kind === KIND.dead;
-          found.isAsync = i > found.start + 1;
+          found.isAsync = i - moves > found.start - found.before + 1;
+          const row = pooled.get(key);
+          if (row !== undefined) {
+            found.thread = elsewhere[4 * row + 3]!;
+            found.ran = [elsewhereNs[2 * row]!, elsewhereNs[2 * row + 1]!];
+          }
           open.delete(key);
         }
       } else if (kind === KIND.iterationStarted) {
@@ -138,6 +171,8 @@ export class RunRecord {
         const list = this.iterations[frame]!; // in order, without gaps
         const found = list[iteration - (list[0]?.number ?? 0)];
         if (found) found.end = i;
+      } else if (kind >= KIND.sent) {
+        moves++;
       }
     }
   }
@@ -167,6 +202,7 @@ export class RunRecord {
 
   /** When an execution began and ended, in nanoseconds. */
   span(execution: Execution): [number, number] {
+    if (execution.ran) return execution.ran;
     const begin = this.timeNs[execution.start]!;
     return [begin, execution.end < 0 ? this.durationNs : this.timeNs[execution.end]!];
   }
@@ -181,19 +217,39 @@ export async function decodeRunRecord(bytes: Uint8Array<ArrayBuffer>): Promise<R
     throw new Error(`This record has version ${header.version}; version ${VERSION} is understood.`);
   }
   let at = 4 + size;
-  const take = (width: number) => {
+  const take = (size: number) => {
     const from = at;
-    at += width * header.events;
+    at += size;
     return from;
   };
-  const n = header.events;
+  const floats = (count: number) => new Float64Array(buffer, take(8 * count), count);
+  const integers = (count: number) => new Int32Array(buffer, take(4 * count), count);
+  const { events: n, tensors: t, elsewhere: p } = header;
+  const timeNs = floats(n);
+  const [made, freed, sizes] = [floats(t), floats(t), floats(t)];
+  const elsewhereNs = floats(2 * p);
+  const [node, frame, iteration] = [integers(n), integers(n), integers(n)];
+  const tensors: Tensors = {
+    made,
+    freed,
+    bytes: sizes,
+    node: integers(t),
+    slot: integers(t),
+    iteration: integers(t),
+    form: integers(t),
+  };
+  const elsewhere = integers(4 * p);
+  const kind = new Uint8Array(buffer, take(n), n);
   return new RunRecord(
     header,
-    new Float64Array(buffer, take(8), n),
-    new Int32Array(buffer, take(4), n),
-    new Int32Array(buffer, take(4), n),
-    new Int32Array(buffer, take(4), n),
-    new Uint8Array(buffer, take(1), n),
+    timeNs,
+    node,
+    frame,
+    iteration,
+    kind,
+    tensors,
+    elsewhere,
+    elsewhereNs,
   );
 }
 

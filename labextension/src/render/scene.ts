@@ -17,6 +17,21 @@ export interface Site {
   text: string;
 }
 
+/** What a node did in one recorded step; times in nanoseconds. */
+export interface Cost {
+  runs: number;
+  ns: number;
+  bytes: number;
+  /** What of its bytes was held when the step held most. */
+  peak: number;
+  moved: number;
+  waited: number;
+  /** "live", "freed" or "later" at a moment; "" for what made no tensor. */
+  live: string;
+}
+
+type CostRow = [number, number, number, number, number, number, string];
+
 interface Payload {
   version: number;
   title: string;
@@ -32,6 +47,12 @@ interface Payload {
     outputs: number[];
     site: number[];
     reason: number[];
+    allowed?: number[];
+    kernel?: number[];
+    colocated?: number[];
+    touched?: number[];
+    change?: number[];
+    cost?: (CostRow | [])[];
   };
   scopes: {
     label: string[];
@@ -69,6 +90,8 @@ export class Scene {
   readonly inStart: Int32Array;
   readonly outStart: Int32Array;
   readonly outEdges: Int32Array;
+  /** By node, null for those that took no part; null where no step was recorded. */
+  costs: (Cost | null)[] | null = null;
   private readonly childScopes: number[][] = [];
   private readonly childNodes: number[][] = [];
 
@@ -100,6 +123,21 @@ export class Scene {
     this.outEdges = new Int32Array(edgeCount);
     const next = this.outStart.slice();
     for (let e = 0; e < edgeCount; e++) this.outEdges[next[this.src[e]!]!++] = e;
+    if (nodes.cost) {
+      this.costs = nodes.cost.map(([runs, ns, bytes, peak, moved, waited, live]) =>
+        runs === undefined
+          ? null
+          : {
+              runs,
+              ns: ns!,
+              bytes: bytes!,
+              peak: peak!,
+              moved: moved!,
+              waited: waited!,
+              live: live!,
+            },
+      );
+    }
     for (let s = 0; s < this.scopeCount; s++) {
       this.childScopes.push([]);
       this.childNodes.push([]);
@@ -204,6 +242,43 @@ export class Scene {
 
   reason(node: number): string {
     return this.text(this.payload.nodes.reason[node]!);
+  }
+
+  /** The devices among which the placer chose. */
+  allowed(node: number): string {
+    return this.extra("allowed", node);
+  }
+
+  kernel(node: number): string {
+    return this.extra("kernel", node);
+  }
+
+  /** The first of the nodes that must stand together with this one. */
+  colocated(node: number): string {
+    return this.extra("colocated", node);
+  }
+
+  /** What passes say of the node. */
+  touched(node: number): string[] {
+    return this.extra("touched", node).split("\n").filter(Boolean);
+  }
+
+  /** What a pass made of the node. */
+  change(node: number): string {
+    return this.extra("change", node);
+  }
+
+  /** Whether any node has a change, a group. */
+  has(what: "change" | "colocated"): boolean {
+    return this.payload.nodes[what] !== undefined;
+  }
+
+  private extra(
+    what: "allowed" | "kernel" | "colocated" | "touched" | "change",
+    node: number,
+  ): string {
+    const column = this.payload.nodes[what];
+    return column ? this.text(column[node]!) : "";
   }
 
   attrs(node: number): [string, string][] {

@@ -10,10 +10,11 @@ export function findNodes(scene: Scene, query: string): number[] {
   const words = query.trim().toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return [];
   const tests = words.map((word): ((node: number) => boolean) => {
-    const [, field, rest] = /^(op|device|cell):(.*)$/.exec(word) ?? [];
+    const [, field, rest] = /^(op|device|cell|attr):(.*)$/.exec(word) ?? [];
     if (field === "op") return (node) => scene.op(node).toLowerCase().includes(rest!);
     if (field === "device") return (node) => scene.device(node).toLowerCase().includes(rest!);
     if (field === "cell") return (node) => String(scene.site(node)?.cell ?? "") === rest;
+    if (field === "attr") return (node) => scene.attrs(node).some((pair) => hasAttr(pair, rest!));
     return (node) =>
       scene.name(node).toLowerCase().includes(word) || scene.op(node).toLowerCase() === word;
   });
@@ -22,6 +23,13 @@ export function findNodes(scene: Scene, query: string): number[] {
     if (tests.every((test) => test(node))) found.push(node);
   }
   return found;
+}
+
+/** `attr:strides` asks for an attribute, `attr:padding=same` for what it holds too. */
+function hasAttr([name, value]: [string, string], asked: string): boolean {
+  const [key, wanted] = asked.split("=", 2);
+  if (wanted !== undefined && !value.toLowerCase().includes(wanted)) return false;
+  return name.toLowerCase().includes(key!);
 }
 
 export class SearchBox {

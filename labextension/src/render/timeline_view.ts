@@ -4,8 +4,9 @@
  */
 
 import { html, ICONS, iconButton, setText } from "./dom.ts";
+import type { MemoryCurve } from "./memory.ts";
 import { KINDS, shortDevice } from "./palette.ts";
-import { duration } from "./progress_panel.ts";
+import { bytesText, duration } from "./progress_panel.ts";
 import type { Execution, RunRecord } from "./run_record.ts";
 import type { Scene } from "./scene.ts";
 
@@ -14,6 +15,9 @@ const HEAD = 22;
 const LABELS = 170;
 const MOST_SLOTS = 12;
 const MOST_SLOWEST = 12;
+const MOST_HELD = 40;
+/** The room of the memory curve below the lanes. */
+const CURVE = 64;
 const ZOOM = 1.6;
 
 interface Lane {
@@ -27,6 +31,11 @@ export class TimelineView {
   private readonly canvas = html("canvas", "tfnb-timeline-canvas");
   private readonly status = html("div", "tfnb-timeline-status");
   private readonly slowest = html("ol", "tfnb-slowest");
+  private readonly heldTitle = html("div", "tfnb-slowest-title");
+  private readonly held = html("ol", "tfnb-slowest tfnb-held");
+  private curve: MemoryCurve | null = null;
+  /** Whose tensors are listed: the moment under the pointer, else the cursor's. */
+  private heldNs = -1;
   private record: RunRecord | null = null;
   private scene: Scene | null = null;
   private lanes: Lane[] = [];
@@ -34,6 +43,7 @@ export class TimelineView {
   private to = 1;
   private events = 0;
   private selected = -1;
+  private frame = -1;
   private drag: { x: number; from: number; to: number; hasMoved: boolean } | null = null;
   private isDue = false;
   private readonly resizes = new ResizeObserver(() => this.redraw());
@@ -41,6 +51,7 @@ export class TimelineView {
   constructor(
     private readonly onPick: (node: number) => void,
     private readonly onMove: (events: number) => void,
+    private readonly onFrame: (frame: number) => void,
   ) {
     const bar = html("div", "tfnb-timeline-bar");
     bar.append(
@@ -59,7 +70,13 @@ export class TimelineView {
     canvas.addEventListener("pointerup", (event) => this.release(event));
     canvas.addEventListener("keydown", (event) => this.key(event));
     const side = html("div", "tfnb-slowest-box");
-    side.append(html("div", "tfnb-slowest-title", "Most time in"), this.slowest);
+    side.append(
+      this.heldTitle,
+      this.held,
+      html("div", "tfnb-slowest-title", "Most time in"),
+      this.slowest,
+    );
+    canvas.addEventListener("pointerleave", () => this.fillHeld());
     const rows = html("div", "tfnb-timeline-rows");
     const scroll = html("div", "tfnb-timeline-scroll");
     scroll.append(canvas);
@@ -73,13 +90,15 @@ export class TimelineView {
     this.resizes.disconnect();
   }
 
-  setRecord(record: RunRecord, scene: Scene): void {
+  setRecord(record: RunRecord, scene: Scene, curve: MemoryCurve): void {
     this.record = record;
     this.scene = scene;
+    this.curve = curve;
+    this.heldNs = -1;
     this.lanes = lanesOf(record, scene);
     this.canvas.setAttribute(
       "aria-label",
-      `Timeline of ${duration(record.durationNs)}: ${this.lanes.length} lanes, ${record.executions.length} executions`,
+      `Timeline of ${duration(record.durationNs)}: ${this.lanes.length} lanes, ${record.executions.length} executions, at most ${bytesText(curve.peak)} in tensors`,
     );
     this.fillSlowest();
     this.showAll();
@@ -87,11 +106,52 @@ export class TimelineView {
 
   show(events: number): void {
     this.events = events;
+    this.fillHeld();
     this.redraw();
+  }
+
+  /** Lists what is held at a moment; without one, at the cursor's. */
+  private fillHeld(ns = this.record?.timeAfter(this.events) ?? 0): void {
+    const { record, scene, curve } = this;
+    if (!record || !scene || !curve || ns === this.heldNs) return;
+    this.heldNs = ns;
+    const { node, slot, bytes, form, iteration } = record.tensors;
+    const live = curve.liveAt(ns);
+    const sum = live.reduce((total, i) => total + bytes[i]!, 0);
+    const peak = curve.peak > 0 ? `, at most ${bytesText(curve.peak)}` : "";
+    setText(this.heldTitle, `Held at ${duration(ns)}: ${bytesText(sum)}${peak}`);
+    this.held.replaceChildren(
+      ...live.slice(0, MOST_HELD).map((i) => {
+        const row = html("li");
+        const name = `${scene.name(node[i]!)}:${slot[i]}`;
+        const button = html("button", "tfnb-link", name);
+        button.type = "button";
+        const often = iteration[i]! > 0 ? `, iteration ${iteration[i]}` : "";
+        const what = `${record.header.forms[form[i]!]}${often}`;
+        button.title = `${name} ${what}`;
+        button.addEventListener("click", () => this.onPick(node[i]!));
+        row.append(button, html("span", "tfnb-slowest-time", `${bytesText(bytes[i]!)} · ${what}`));
+        return row;
+      }),
+    );
+    if (live.length > MOST_HELD) {
+      this.held.append(html("li", "", `and ${live.length - MOST_HELD} more`));
+    }
+  }
+
+  /** Where the curve begins. */
+  private get curveTop(): number {
+    return HEAD + this.lanes.length * LANE + 8;
   }
 
   select(node: number): void {
     this.selected = node;
+    this.redraw();
+  }
+
+  /** Marks the lanes of a loop. */
+  selectFrame(frame: number): void {
+    this.frame = frame;
     this.redraw();
   }
 
@@ -169,6 +229,9 @@ export class TimelineView {
       }
       return;
     }
+    if (event.offsetY > this.curveTop && event.offsetX > LABELS) {
+      this.fillHeld(this.timeAt(event.offsetX));
+    } else this.fillHeld();
     const found = this.at(event.offsetX, event.offsetY);
     this.canvas.style.cursor = found ? "pointer" : "grab";
     setText(this.status, found ? this.describe(found) : this.range());
@@ -178,6 +241,11 @@ export class TimelineView {
     const { drag } = this;
     this.drag = null;
     if (!drag || drag.hasMoved || !this.record) return;
+    if (event.offsetX < LABELS) {
+      const lane = this.lanes[Math.floor((event.offsetY - HEAD) / LANE)];
+      if (lane?.executions[0]) this.onFrame(lane.executions[0].frame);
+      return;
+    }
     const found = this.at(event.offsetX, event.offsetY);
     if (found) this.onPick(found.node);
     this.onMove(this.record.eventsAt(this.timeAt(event.offsetX)));
@@ -192,6 +260,9 @@ export class TimelineView {
       "=": () => this.zoom(ZOOM),
       "-": () => this.zoom(1 / ZOOM),
       "0": () => this.showAll(),
+      ",": () => this.onMove(this.events - 1),
+      ".": () => this.onMove(this.events + 1),
+      m: () => this.onMove(this.record?.eventsAt(this.curve?.peakNs ?? 0) ?? 0),
     };
     const action = actions[event.key];
     if (!action) return;
@@ -251,7 +322,7 @@ export class TimelineView {
     const { canvas, record, scene } = this;
     const width = canvas.parentElement?.clientWidth ?? 0;
     if (!record || !scene || width === 0) return;
-    const height = HEAD + this.lanes.length * LANE + 4;
+    const height = this.curveTop + (this.curve?.peak ? CURVE : 0);
     const scale = window.devicePixelRatio || 1;
     canvas.style.height = `${height}px`;
     if (canvas.width !== Math.round(width * scale)) canvas.width = Math.round(width * scale);
@@ -267,6 +338,7 @@ export class TimelineView {
     this.lanes.forEach((lane, i) => {
       this.drawLane(context, colours, lane, HEAD + i * LANE, width);
     });
+    this.drawCurve(context, colours, width);
     const cursor = this.xOf(record.timeAfter(this.events));
     if (cursor >= LABELS && cursor <= width) {
       context.fillStyle = colours.get("--tfnb-accent");
@@ -296,6 +368,45 @@ export class TimelineView {
     }
   }
 
+  /** How many bytes tensors take: a line over a hatched ground, its highest value beside it. */
+  private drawCurve(context: CanvasRenderingContext2D, colours: Colours, width: number): void {
+    const { curve } = this;
+    if (!curve?.peak) return;
+    const [top, bottom] = [this.curveTop + 4, this.curveTop + CURVE - 6];
+    const yOf = (held: number) => bottom - ((bottom - top) * held) / curve.peak;
+    context.fillStyle = colours.get("--tfnb-border");
+    context.fillRect(0, this.curveTop - 4, width, 1);
+    context.fillStyle = colours.get("--tfnb-text");
+    context.fillText("memory", 8, top + 8);
+    context.fillStyle = colours.get("--tfnb-muted");
+    context.fillText(`at most ${bytesText(curve.peak)}`, 8, top + 24);
+    const path = new Path2D();
+    path.moveTo(LABELS, bottom);
+    let y = bottom;
+    let right = LABELS;
+    for (let i = 0; i < curve.times.length; i++) {
+      const x = this.xOf(curve.times[i]!);
+      if (x > width) break;
+      if (x > LABELS) {
+        path.lineTo(Math.max(LABELS, right), y);
+        path.lineTo(x, y);
+        right = x;
+      }
+      y = yOf(curve.held[i]!);
+      path.lineTo(Math.max(LABELS, x), y);
+    }
+    path.lineTo(width - 8, y);
+    path.lineTo(width - 8, bottom);
+    context.save();
+    context.globalAlpha = 0.22;
+    context.fillStyle = colours.get("--tfnb-cat-4");
+    context.fill(path);
+    context.restore();
+    context.strokeStyle = colours.get("--tfnb-cat-4");
+    context.lineWidth = 1.2;
+    context.stroke(path);
+  }
+
   private drawLane(
     context: CanvasRenderingContext2D,
     colours: Colours,
@@ -308,6 +419,10 @@ export class TimelineView {
     if (lane.isFirst) {
       context.fillStyle = colours.get("--tfnb-border");
       context.fillRect(0, y - 0.5, width, 1);
+    }
+    if (lane.executions.some((one) => one.frame === this.frame)) {
+      context.fillStyle = colours.get("--tfnb-accent");
+      context.fillRect(1, y + 2, 3, LANE - 4);
     }
     context.fillStyle = colours.get(lane.isFirst ? "--tfnb-text" : "--tfnb-muted");
     context.fillText(shortened(context, lane.label, LABELS - 14), 8, y + LANE / 2);
@@ -359,6 +474,20 @@ function lanesOf(record: RunRecord, scene: Scene): Lane[] {
   for (const one of record.executions) {
     const frame = record.frames[one.frame]!;
     const group = groups.get(`${frame.partition} ${frame.depth} ${frame.name}`)!;
+    if (one.thread >= 0) {
+      const name = record.header.threads[one.thread]!;
+      const key = `${frame.partition} thread ${name}`;
+      const label = `thread ${name}`;
+      const lane = groups.get(key) ?? {
+        label,
+        partition: frame.partition,
+        depth: 1e9,
+        slots: [[]],
+      };
+      lane.slots[0]!.push(one);
+      groups.set(key, lane);
+      continue;
+    }
     const slot = slotOf.get(`${one.frame} ${one.iteration}`) ?? 0;
     while (group.slots.length <= slot) group.slots.push([]);
     group.slots[slot]!.push(one);
@@ -378,6 +507,10 @@ interface Group {
 
 /** A lane for each slot, and one for what waits meanwhile. */
 function lanesOfGroup(group: Group): Lane[] {
+  if (group.depth === 1e9) {
+    const ran = group.slots[0]!.sort((a, b) => a.ran![0] - b.ran![0]);
+    return [{ label: group.label, isFirst: false, executions: ran }];
+  }
   const indent = "  ".repeat(group.depth);
   const lanes = group.slots.map((executions, slot) => ({
     label: `${indent}${group.label}${group.slots.length > 1 ? ` #${slot + 1}` : ""}`,

@@ -1,6 +1,7 @@
 /** The row of controls above a graph. */
 
 import { html, ICONS, iconButton } from "./dom.ts";
+import type { PictureForm } from "./export_picture.ts";
 import { COLOUR_NAMES, type ColourBy } from "./palette.ts";
 
 export interface ToolbarActions {
@@ -10,6 +11,7 @@ export interface ToolbarActions {
   zoom: (factor: number) => void;
   fit: () => void;
   help: () => void;
+  save: (form: PictureForm) => void;
 }
 
 export class Toolbar {
@@ -18,11 +20,6 @@ export class Toolbar {
 
   constructor(search: HTMLElement, actions: ToolbarActions) {
     this.element.setAttribute("role", "toolbar");
-    for (const [value, name] of Object.entries(COLOUR_NAMES)) {
-      const option = html("option", "", name);
-      option.value = value;
-      this.colourSelect.append(option);
-    }
     this.colourSelect.addEventListener("change", () => {
       actions.colour(this.colourSelect.value as ColourBy);
     });
@@ -38,14 +35,24 @@ export class Toolbar {
       iconButton("Zoom out (−)", ICONS.zoomOut, () => actions.zoom(1 / ZOOM_STEP)),
       iconButton("Zoom in (+)", ICONS.zoomIn, () => actions.zoom(ZOOM_STEP)),
       iconButton("Show the whole graph (0)", ICONS.fit, actions.fit),
+      iconButton("Save as SVG", ICONS.save, () => actions.save("svg")),
+      iconButton("Save as PNG", ICONS.image, () => actions.save("png")),
+      iconButton("Save as HTML", ICONS.page, () => actions.save("html")),
       iconButton("Mouse and keyboard", ICONS.help, actions.help),
     );
     // The notebook must not take what is typed or pressed here for its own shortcuts.
     this.element.addEventListener("keydown", (event) => event.stopPropagation());
   }
 
-  /** Shows which colouring is in use. */
-  showColouring(by: ColourBy): void {
+  /** Shows which colourings there are, and which is in use. */
+  showColouring(by: ColourBy, all: ColourBy[]): void {
+    this.colourSelect.replaceChildren(
+      ...all.map((one) => {
+        const option = html("option", "", COLOUR_NAMES[one]);
+        option.value = one;
+        return option;
+      }),
+    );
     this.colourSelect.value = by;
   }
 }

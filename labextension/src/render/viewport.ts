@@ -30,6 +30,8 @@ export class Viewport {
   /** How much of the right side a card covers; what is revealed is brought out from under it. */
   coveredRight = 0;
   startsLeft = false;
+  /** Hears of every move. */
+  onMove: () => void = () => {};
 
   constructor(private readonly onResize: () => void) {
     this.svg.append(this.content);
@@ -46,6 +48,25 @@ export class Viewport {
 
   get currentScale(): number {
     return this.scale;
+  }
+
+  /** The part of the drawing that is seen. */
+  get visible(): Box {
+    const { x, y, scale, size } = this;
+    return {
+      x: -x / scale,
+      y: -y / scale,
+      width: size.width / scale,
+      height: size.height / scale,
+    };
+  }
+
+  /** Brings a point of the drawing to the middle. */
+  centre(x: number, y: number): void {
+    this.x = this.size.width / 2 - x * this.scale;
+    this.y = this.size.height / 2 - y * this.scale;
+    this.hasMoved = true;
+    this.apply(false);
   }
 
   /** True once the user has moved or zoomed: then a resize keeps the place instead of fitting again. */
@@ -181,6 +202,7 @@ export class Viewport {
     this.content.classList.toggle("tfnb-glide", animate);
     this.content.style.transform = `translate(${round(this.x)}px, ${round(this.y)}px) scale(${this.scale.toFixed(4)})`;
     this.svg.dataset["zoom"] = this.scale < 0.55 ? "far" : "near";
+    this.onMove();
   }
 }
 

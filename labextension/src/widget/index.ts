@@ -6,23 +6,31 @@ import { Disposables, html } from "../render/dom.ts";
 import { GraphView } from "../render/graph_view.ts";
 import { LayoutClient } from "../render/layout_client.ts";
 import type { ColourBy } from "../render/palette.ts";
+import { PassesView, type PassState } from "../render/passes_view.ts";
 import { PlacementTable } from "../render/placement_table.ts";
 import { type Counters, ProgressPanel } from "../render/progress_panel.ts";
 import { decodeRunRecord } from "../render/run_record.ts";
 import { RunView } from "../render/run_view.ts";
 import { decodeScene } from "../render/scene.ts";
+
+import { Link } from "./link.ts";
 import { keepKeys } from "./notebook_keys.ts";
+import { pageOf } from "./page.ts";
 
 interface Options {
-  view: "graph" | "placement" | "partitions" | "progress" | "run" | "debug";
+  view: "graph" | "placement" | "partitions" | "progress" | "run" | "debug" | "passes";
   colourBy: ColourBy;
   height: number;
+  /** Views of one group select together. */
+  group?: string;
 }
 
 interface Traits {
   _scene: DataView;
   _states: DataView;
   _record: DataView;
+  _lanes: DataView;
+  _passes: { passes?: PassState[] };
   _counters: Counters | Record<string, never>;
   _debug: DebugState | Record<string, never>;
   _options: Options;
@@ -44,21 +52,37 @@ function bytesOf(view: DataView | null): Uint8Array<ArrayBuffer> {
   return new Uint8Array(view.buffer as ArrayBuffer, view.byteOffset, view.byteLength);
 }
 
+function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+}
+
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const undo = new Disposables();
   const options = model.get("_options");
   const root = html("div", `tfnb tfnb-view-${options.view}`);
   const layouts = new LayoutClient(layoutSource);
+  let recorded = -1;
+  const select = (name: string) => {
+    if (name === model.get("selected")) return;
+    model.set("selected", name);
+    model.save_changes();
+    if (name) link.tell({ name });
+  };
+  const link = new Link(options.group ?? "", root, ({ name, step, ns }) => {
+    if (name) select(name);
+    else if (step === recorded && ns !== undefined) run?.goToTime(ns);
+    if (name) showSelected();
+  });
+  undo.add(() => link.dispose());
+  const page = () => pageOf((name) => model.get(name as keyof Traits), options.view);
+  const settings = { colourBy: options.colourBy, height: options.height, page };
   const graph = new GraphView(layouts, {
-    colourBy: options.colourBy,
-    height: options.height,
+    ...settings,
     onSelect: (name) => {
-      const isPicked = name !== model.get("selected");
       run?.selected(name);
-      debug?.selected(name, isPicked);
-      if (!isPicked) return;
-      model.set("selected", name);
-      model.save_changes();
+      debug?.selected(name, name !== model.get("selected"));
+      passes?.noteSelected(name);
+      select(name);
     },
   });
   const table = options.view === "placement" ? new PlacementTable((n) => void graph.goTo(n)) : null;
@@ -70,11 +94,20 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
           (name) => graph.goToName(name),
         )
       : null;
-  const run = options.view === "run" ? new RunView(graph) : null;
+  const lanes =
+    options.view === "run"
+      ? new GraphView(layouts, { ...settings, onSelect: (name) => name && graph.goToName(name) })
+      : null;
+  const run = lanes ? new RunView(graph, lanes, (ns) => link.tell({ step: recorded, ns })) : null;
+  const passes =
+    options.view === "passes"
+      ? new PassesView(graph, (text) => decodeScene(fromBase64(text)))
+      : null;
   const message = html("div", "tfnb-message");
   if (debug) root.append(debug.element);
   if (panel) root.append(panel.element);
-  root.append(message, run?.element ?? graph.element);
+  const main = (run ?? passes ?? graph).element;
+  root.append(message, main);
   if (table) root.append(table.element);
   el.append(root);
 
@@ -83,7 +116,13 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const showScene = async () => {
     const bytes = bytesOf(model.get("_scene"));
     const mine = ++asked;
-    (run?.element ?? graph.element).hidden = bytes.length === 0;
+    if (passes) {
+      message.hidden = true;
+      await passes.setPasses(model.get("_passes").passes ?? []);
+      root.dataset["ready"] = "true";
+      return;
+    }
+    main.hidden = bytes.length === 0;
     message.hidden = bytes.length > 0;
     message.textContent = panel
       ? "The graph appears with the first step."
@@ -92,9 +131,17 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     try {
       const scene = await decodeScene(bytes);
       if (mine !== asked) return;
+      const record = run ? await decodeRunRecord(bytesOf(model.get("_record"))) : null;
+      if (record) {
+        recorded = record.header.step;
+        run!.prepare(record, scene);
+      }
       await graph.setScene(scene);
       table?.setScene(scene);
-      run?.setRecord(await decodeRunRecord(bytesOf(model.get("_record"))), scene);
+      if (record) {
+        const inLanes = bytesOf(model.get("_lanes"));
+        run!.setRecord(record, scene, inLanes.length ? await decodeScene(inLanes) : null);
+      }
       shown = mine;
       showStates();
       showSelected();
@@ -138,6 +185,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   undo.add(keepKeys(root));
   undo.add(() => {
     run?.dispose();
+    lanes?.dispose();
     graph.dispose();
     layouts.dispose();
     root.remove();

@@ -134,7 +134,7 @@ def test_tabs_are_reached_by_arrow_keys(widget_page: WidgetPage, record: RunReco
     page.keyboard.press("ArrowRight")
     assert page.get_by_role("tab", name="Frames").get_attribute("aria-selected") == "true"
     assert page.locator(".tfnb-microscope").is_visible()
-    assert not page.locator(".tfnb-graph").is_visible()
+    assert not page.locator(".tfnb-graph").first.is_visible()
 
 
 def test_it_plays_by_itself_to_the_end(widget_page: WidgetPage, record: RunRecord) -> None:

@@ -18,7 +18,8 @@ _DARK = (
     "--jp-ui-font-color1:#ffffffde;--jp-ui-font-color2:#ffffff8a;--jp-brand-color1:#2196f3;"
 )
 
-_MOUNT = """async ([source, scene, options, states, counters, record, debug]) => {
+_MOUNT = """async (given) => {
+  const [source, scene, options, states, counters, record, debug, lanes, passes, css] = given;
   const bytes = (text) => {
     const decoded = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
     return new DataView(decoded.buffer);
@@ -27,8 +28,8 @@ _MOUNT = """async ([source, scene, options, states, counters, record, debug]) =>
   const widget = (await import(url)).default;
   const traits = {
     _scene: bytes(scene), _states: bytes(states), _counters: counters, _options: options,
-    _record: bytes(record), _debug: debug,
-    selected: "",
+    _record: bytes(record), _debug: debug, _lanes: bytes(lanes), _passes: passes,
+    _esm: source, _css: css, selected: "",
   };
   const handlers = {};
   const model = {
@@ -72,7 +73,7 @@ class WidgetPage:
 
     def mount(
         self,
-        scene: Scene,
+        scene: Scene | None,
         view: str = "graph",
         *,
         colour_by: str = "kind",
@@ -80,6 +81,8 @@ class WidgetPage:
         counters: dict[str, Any] | None = None,
         record: bytes = b"",
         debugger: dict[str, Any] | None = None,
+        lanes: bytes = b"",
+        passes: dict[str, Any] | None = None,
         is_dark: bool = False,
         policy: str = "",
     ) -> float:
@@ -98,12 +101,15 @@ class WidgetPage:
             _MOUNT,
             [
                 source,
-                base64.b64encode(scene.encode()).decode(),
+                base64.b64encode(b"" if scene is None else scene.encode()).decode(),
                 options,
                 base64.b64encode(states).decode(),
                 counters or {},
                 base64.b64encode(record).decode(),
                 debugger or {},
+                base64.b64encode(lanes).decode(),
+                passes or {},
+                css,
             ],
         )
         return took

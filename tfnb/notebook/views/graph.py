@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.notebook.scene_text import scene_text
 from tfnb.notebook.shell import TextPicture, current_shell, is_notebook
 from tfnb.notebook.targets import find_target
+from tfnb.notebook.view_group import view_group
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from tfnb.notebook.views.widget import SceneWidget
 
 HEIGHT = 480
-COLOURS = ("kind", "device", "partition")
+COLOURS = ("kind", "device", "partition", "group", "time", "memory", "liveness")
 
 
 def graph(
@@ -29,7 +30,9 @@ def graph(
     Args:
       target: a Graph, Session, Tensor, Operation, variable, the path of a graph file, or the name
         of a node or scope; without it the default graph.
-      colour_by: ``"kind"`` of op, ``"device"`` or ``"partition"``.
+      colour_by: ``"kind"`` of op, ``"device"``, ``"partition"``, ``"group"`` of colocated nodes;
+        where a step of the graph was recorded, ``"time"``, ``"memory"`` or ``"liveness"`` (at the
+        moment when it held most).
       height: of the drawing, in CSS pixels.
       namespace: where a text may also be the name of a variable.
 
@@ -45,4 +48,10 @@ def graph(
         return TextPicture(scene_text(scene))
     from tfnb.notebook.views.widget import SceneWidget
 
-    return SceneWidget(scene, colour_by=colour_by, height=height, selected=found.selected)
+    return SceneWidget(
+        scene,
+        colour_by=colour_by,
+        height=height,
+        selected=found.selected,
+        group=view_group(found.graph),
+    )

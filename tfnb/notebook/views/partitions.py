@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.notebook.attr_text import one_line
 from tfnb.notebook.graph_scene import describe_partitions
+from tfnb.notebook.run_costs import costs_by_name, latest_record, with_costs
 from tfnb.notebook.scene import build_scene
 from tfnb.notebook.shell import TextPicture, current_shell, is_notebook
+from tfnb.notebook.summary_svg import duration_text
 from tfnb.notebook.targets import find_signature
+from tfnb.notebook.view_group import view_group
 from tfnb.notebook.views.graph import HEIGHT
 
 if TYPE_CHECKING:
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 
     from tfnb.client.session import BaseSession
     from tfnb.core.step_events import PartitionedGraph
+    from tfnb.notebook.run_record import RunRecord
     from tfnb.notebook.targets import SignatureViews
     from tfnb.notebook.views.widget import SceneWidget
 
@@ -42,7 +46,7 @@ def partitions(
     """
     views = find_signature(fetch, namespace, session)
     if not is_notebook(current_shell()):
-        return TextPicture(partitions_text(views.partitioned))
+        return TextPicture(partitions_text(views.partitioned, latest_record(views.session.graph)))
     return partitions_widget(views, height)
 
 
@@ -51,15 +55,26 @@ def partitions_widget(views: SignatureViews, height: int) -> SceneWidget:
     from tfnb.notebook.views.widget import SceneWidget
 
     described = describe_partitions(views.partitioned, views.placed, views.session.graph)
-    scene = build_scene(
-        described.nodes, title="partitions", partitions=described.devices, in_lanes=True
+    nodes = with_costs(described.nodes, latest_record(views.session.graph))
+    scene = build_scene(nodes, title="partitions", partitions=described.devices, in_lanes=True)
+    return SceneWidget(
+        scene,
+        view="partitions",
+        colour_by="device",
+        height=height,
+        group=view_group(views.session.graph),
     )
-    return SceneWidget(scene, view="partitions", colour_by="device", height=height)
 
 
-def partitions_text(partitioned: PartitionedGraph) -> str:
-    """The partitions and the tensors that pass between them, as text."""
+def partitions_text(partitioned: PartitionedGraph, record: RunRecord | None = None) -> str:
+    """The partitions and the tensors that pass between them, as text.
+
+    Args:
+      partitioned: what to tell of.
+      record: a recorded step of it, for the bytes that were sent and the time they took.
+    """
     lines = []
+    costs = {} if record is None else costs_by_name(record)
     senders: dict[str, tuple[str, str]] = {}
     receivers: list[tuple[str, str, str]] = []
     for view in partitioned.partitions:
@@ -70,9 +85,13 @@ def partitions_text(partitioned: PartitionedGraph) -> str:
                 senders[edge] = (_short(view.device), name)
             else:
                 receivers.append((edge, _short(view.device), name))
-    for edge, device, _ in receivers[:_MAX_TRANSFERS]:
+    for edge, device, receiver in receivers[:_MAX_TRANSFERS]:
         source = senders.get(edge, ("?", ""))[0]
-        lines.append(f"  {source} → {device}  {one_line(edge)}")
+        cost = costs.get(receiver)
+        said = ""
+        if cost is not None and cost.runs:
+            said = f"  {cost.moved_bytes:,.0f} bytes, waited {duration_text(cost.waited_ns)}"
+        lines.append(f"  {source} → {device}  {one_line(edge)}{said}")
     if len(receivers) > _MAX_TRANSFERS:
         lines.append(f"  … {len(receivers) - _MAX_TRANSFERS:,} more transfers")
     return "\n".join(lines)

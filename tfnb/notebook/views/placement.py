@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.notebook.attr_text import cut_middle, one_line
 from tfnb.notebook.graph_scene import describe_placement
+from tfnb.notebook.run_costs import latest_record, with_costs
 from tfnb.notebook.scene import ENDPOINTS, build_scene
 from tfnb.notebook.shell import TextPicture, current_shell, is_notebook
 from tfnb.notebook.targets import find_signature
+from tfnb.notebook.view_group import view_group
 from tfnb.notebook.views.graph import HEIGHT
 
 if TYPE_CHECKING:
@@ -55,8 +57,12 @@ def placement_widget(views: SignatureViews, height: int) -> SceneWidget:
 
     placed = views.placed
     assert placed is not None
-    scene = build_scene(describe_placement(placed, views.session.graph), title="placement")
-    return SceneWidget(scene, view="placement", colour_by="device", height=height)
+    graph = views.session.graph
+    nodes = with_costs(describe_placement(placed, graph), latest_record(graph))
+    scene = build_scene(nodes, title="placement")
+    return SceneWidget(
+        scene, view="placement", colour_by="device", height=height, group=view_group(graph)
+    )
 
 
 def placement_text(placed: PlacedGraph) -> str:

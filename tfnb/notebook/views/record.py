@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.core.step_events import unwatch_sessions, watch_sessions
+from tfnb.notebook.chrome_trace import chrome_trace
 from tfnb.notebook.record_html import record_html
 from tfnb.notebook.record_summary import record_svg, record_text
+from tfnb.notebook.run_costs import remember
 from tfnb.notebook.run_record import RunTape
 from tfnb.notebook.shell import TextPicture, current_shell, is_notebook, show
 from tfnb.notebook.targets import session_of
@@ -53,7 +55,13 @@ class Recording:
         traceback: TracebackType | None,
     ) -> None:
         self.stop()
-        found = [record for _, tape in self._tapes for record in tape.records()]
+        found = []
+        for events, tape in self._tapes:
+            records = tape.records()
+            found += records
+            session = session_of(events)
+            if records and session is not None:
+                remember(session.graph, records[-1])
         self.records = sorted(found, key=lambda record: record.step_id)
         if self._shows:
             self.show()
@@ -126,7 +134,7 @@ class Recording:
     def save_chrome_trace(self, path: str | os.PathLike[str], step: int | None = None) -> None:
         """Writes a kept step for Perfetto or chrome://tracing."""
         record = self._at(self._step if step is None else step)
-        Path(path).write_text(json.dumps(record.chrome_trace()), encoding="utf-8")
+        Path(path).write_text(json.dumps(chrome_trace(record)), encoding="utf-8")
 
 
 def record(*, height: int = HEIGHT) -> Recording:

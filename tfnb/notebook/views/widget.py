@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import traitlets
 
+from tfnb.notebook.record_html import record_traits
 from tfnb.notebook.scene_text import scene_text
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class SceneWidget(anywidget.AnyWidget):
     _scene = traitlets.Bytes(b"").tag(sync=True)
     _states = traitlets.Bytes(b"").tag(sync=True)
     _record = traitlets.Bytes(b"").tag(sync=True)
+    _lanes = traitlets.Bytes(b"").tag(sync=True)
+    _passes = traitlets.Dict().tag(sync=True)
     _counters = traitlets.Dict().tag(sync=True)
     _options = traitlets.Dict().tag(sync=True)
     selected = traitlets.Unicode("", help="The name of the selected node, or empty.").tag(sync=True)
@@ -66,18 +69,19 @@ class SceneWidget(anywidget.AnyWidget):
         height: int = 420,
         selected: str = "",
         record: RunRecord | None = None,
+        group: str = "",
     ) -> None:
         self.scene = scene
         # Publisher, the thread that runs steps and the front end's messages change traits at any
         # time; what is changed while another thread ends its `hold_sync` would never be sent.
         self._changing = threading.RLock()
-        super().__init__(
-            comm=_given_comm.get(),
-            _scene=b"" if scene is None else scene.encode(),
-            _record=b"" if record is None else record.encode(),
-            _options={"view": view, "colourBy": colour_by, "height": height},
-            selected=selected,
-        )
+        traits = {
+            "_scene": b"" if scene is None else scene.encode(),
+            "_options": {"view": view, "colourBy": colour_by, "height": height, "group": group},
+        }
+        if record is not None:
+            traits = record_traits(record, height)
+        super().__init__(comm=_given_comm.get(), **traits, selected=selected)
 
     def show(
         self, scene: Scene | None, states: bytes, counters: dict[str, Any] | None = None

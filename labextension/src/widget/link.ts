@@ -1,0 +1,47 @@
+/** Views of one graph on one page select the same node, views of one recorded step the same moment. */
+
+interface Pick {
+  group: string;
+  from: HTMLElement;
+  name?: string;
+  step?: number;
+  ns?: number;
+}
+
+const EVENT = "tfnb-pick";
+
+export class Link {
+  private isFollowing = false;
+
+  constructor(
+    private readonly group: string,
+    private readonly root: HTMLElement,
+    private readonly follow: (pick: Pick) => void,
+  ) {
+    if (group) document.addEventListener(EVENT, this.hear);
+  }
+
+  dispose(): void {
+    document.removeEventListener(EVENT, this.hear);
+  }
+
+  /** Tells the other views what is picked here. */
+  tell(what: Omit<Pick, "group" | "from">): void {
+    const { group, root } = this;
+    if (!group || this.isFollowing) return;
+    document.dispatchEvent(
+      new CustomEvent<Pick>(EVENT, { detail: { ...what, group, from: root } }),
+    );
+  }
+
+  private readonly hear = (event: Event): void => {
+    const pick = (event as CustomEvent<Pick>).detail;
+    if (pick.group !== this.group || pick.from === this.root) return;
+    this.isFollowing = true;
+    try {
+      this.follow(pick);
+    } finally {
+      this.isFollowing = false;
+    }
+  };
+}

@@ -1,0 +1,46 @@
+/**
+ * What anywidget imports: unpacks the views (index.ts) and hands over to them.
+ *
+ * Every saved widget carries this module, so the views travel deflated; they are unpacked once per widget.
+ */
+
+import packed from "app-source";
+import { inflate } from "../render/inflate.ts";
+
+interface Context {
+  el: HTMLElement;
+}
+
+type Render = (context: Context) => () => void;
+
+let loaded: Promise<Render> | null = null;
+
+async function load(): Promise<Render> {
+  const source = await inflate(Uint8Array.from(atob(packed), (c) => c.charCodeAt(0)));
+  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  try {
+    return ((await import(url)) as { default: { render: Render } }).default.render;
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+function render(context: Context): () => void {
+  let undo: (() => void) | null = null;
+  let isGone = false;
+  loaded ??= load();
+  loaded.then(
+    (draw) => {
+      if (!isGone) undo = draw(context);
+    },
+    (error) => {
+      context.el.textContent = `The view cannot be started: ${String(error)}`;
+    },
+  );
+  return () => {
+    isGone = true;
+    undo?.();
+  };
+}
+
+export default { render };
