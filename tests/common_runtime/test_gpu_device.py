@@ -287,7 +287,7 @@ def test_attributes_tell_what_the_device_is(cupy):
 def test_devices_are_numbered_by_position_and_keep_their_cuda_numbers(cupy):
     """visible_device_list turns them round."""
     options = config_pb2.GPUOptions(visible_device_list="1,0")
-    manager = DeviceMgr(make_local_devices({}, options))
+    manager = DeviceMgr(make_local_devices({}, config_pb2.ConfigProto(gpu_options=options)))
     assert [device.index for device in manager.devices] == [1, 0, 0]
     assert manager.lookup("/gpu:0").index == manager.lookup("/device:GPU:0").index == 1
     assert manager.lookup("/cpu:0") is manager.host

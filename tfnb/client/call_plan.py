@@ -52,6 +52,7 @@ class CallPlan:
         "_build_results",
         "_converters",
         "_finish",
+        "_only_converter",
         "_only_value",
         "_run_prepared",
         "executors",
@@ -71,6 +72,7 @@ class CallPlan:
         self.num_marks = session.graph._num_access_marks
         self.feeds = [Feed(tensor, runtime) for tensor in fed]
         self._converters = [feed.convert for feed in self.feeds]
+        self._only_converter = self._converters[0] if len(self._converters) == 1 else None
         positions = {feed.tensor: i for i, feed in enumerate(self.feeds)}
         self.fetch_tensors: list[Tensor] = []
         self.targets: list[Operation] = []
@@ -111,16 +113,23 @@ class CallPlan:
         converters = self._converters
         converted: Sequence[Any] = ()
         if converters:
-            converted = [convert(value) for convert, value in zip(converters, values)]
+            if self._only_converter is not None:
+                (value,) = values
+                converted = [self._only_converter(value)]
+            else:
+                converted = [convert(value) for convert, value in zip(converters, values)]
         results: list[Any]
-        if self.executors is None:
+        executors = self.executors
+        if executors is None:
             results = []
         else:
             try:
-                if options is None and run_metadata is None:
-                    results = self._run_prepared(self.executors, converted)
+                if options is not None or run_metadata is not None:
+                    results = self._run_prepared(executors, converted, options, run_metadata)
+                elif executors.quick is not None:
+                    results = executors.quick(self.runtime, converted)
                 else:
-                    results = self._run_prepared(self.executors, converted, options, run_metadata)
+                    results = self._run_prepared(executors, converted)
             except errors.OpError as error:
                 raise explain(error, self.graph, self) from error.__cause__
             except KeyboardInterrupt as interrupt:

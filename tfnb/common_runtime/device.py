@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.array_module import LentArray
@@ -52,8 +53,12 @@ class Device:
         self.index = index
         self.xp = xp
         self.memory_limit = memory_limit
-        self.incarnation = int.from_bytes(os.urandom(8), "little") >> 1 | 1
         self.resource_manager = ResourceMgr(name)
+
+    @cached_property
+    def incarnation(self) -> int:
+        """A number that no other device has."""
+        return int.from_bytes(os.urandom(8), "little") >> 1 | 1
 
     @property
     def attributes(self) -> DeviceAttributes:

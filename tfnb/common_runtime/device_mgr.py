@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.cpu_device import CpuDevice
@@ -21,11 +22,15 @@ class DeviceMgr:
 
     def __init__(self, devices: Iterable[Device]) -> None:
         self.devices = tuple(devices)
-        self._by_name = {device.name: device for device in self.devices}
+
+    @cached_property
+    def _by_name(self) -> dict[str, Device]:
+        found = {device.name: device for device in self.devices}
         for device in self.devices:
             kind = device.name.rpartition("/device:")[2]
             for name in (f"/device:{kind}", f"/{kind}", f"/{kind.lower()}"):
-                self._by_name.setdefault(name, device)
+                found.setdefault(name, device)
+        return found
 
     def lookup(self, name: str) -> Device:
         """The device with this full or local name.
@@ -65,13 +70,13 @@ class DeviceMgr:
 
 
 def make_local_devices(
-    device_count: Mapping[str, int], gpu_options: config_pb2.GPUOptions | None = None
+    device_count: Mapping[str, int], config: config_pb2.ConfigProto | None = None
 ) -> list[Device]:
     """The devices of a local session: GPUs that are there, then CPUs.
 
     Args:
       device_count: how many devices of each type at most (GPU) or exactly (CPU).
-      gpu_options: which GPUs, and how much of their memory.
+      config: its ``gpu_options`` say which GPUs, and how much of their memory.
 
     Raises:
       InvalidArgumentError: the options do not fit together, or name a GPU that is not there.
@@ -84,7 +89,7 @@ def make_local_devices(
         from tfnb.proto import config_pb2
 
         specs = gpu_specs(
-            gpu_options or config_pb2.GPUOptions(),
+            config_pb2.GPUOptions() if config is None else config.gpu_options,
             array_module.gpu_count(),
             array_module.gpu_memory,
             wanted,

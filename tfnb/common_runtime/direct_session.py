@@ -17,6 +17,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
+from functools import cached_property
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,7 @@ from tfnb.common_runtime.optimization_registry import (
 )
 from tfnb.common_runtime.partial_run import PartialRuns
 from tfnb.common_runtime.pass_trace import PassStage, trace_passes
+from tfnb.common_runtime.quick_run import quick_run
 from tfnb.common_runtime.run_state import CallFrame, RunState, ToldOutputs
 from tfnb.common_runtime.running_nodes import running_nodes, runs_signature
 from tfnb.common_runtime.session import Session
@@ -59,7 +61,7 @@ from tfnb.common_runtime.session_views import partitioned_view, placed_view
 from tfnb.common_runtime.step_hold import StepHold
 from tfnb.common_runtime.step_limits import LimitObserver
 from tfnb.common_runtime.step_stats_collector import RunRecorder, add_allocations
-from tfnb.common_runtime.thread_pool import InterOpThreadPools
+from tfnb.common_runtime.thread_pool import NO_POOLS, InterOpThreadPools
 from tfnb.common_runtime.waiting import explain_steps, explained
 from tfnb.core import errors
 from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
@@ -97,17 +99,20 @@ class DirectSession(Session):
     """A session in this process; thread safe."""
 
     def __init__(self, options: SessionOptions, device_mgr: DeviceMgr) -> None:
-        self._config = options.config
-        self._thread_pools = InterOpThreadPools(options.config)
+        config = self._config = options.config
+        settings = session_settings.settings_of(config)
+        self._thread_pools = InterOpThreadPools(config) if settings.has_pools else NO_POOLS
         self._default_pool = self._thread_pools.default
         self._device_mgr = device_mgr
         self._lock = threading.RLock()
-        self._state = GraphExecutionState(device_mgr, options.config)
+        self._state = GraphExecutionState(device_mgr, config)
         self._closed = False
         self._is_down = False
         self._finalized = False
         self._is_static = False  # the graph was created as one that does not grow
-        self._metadata_key = session_settings.claim_metadata(options.config)
+        self._metadata_key = (
+            session_settings.claim_metadata(config) if settings.has_metadata else None
+        )
         self._executors: dict[type_of_signature, ExecutorsAndKeys] = {}
         self._made: weakref.WeakSet[Executors] = weakref.WeakSet()  # whatever they are for
         self._kernels: dict[str, OpKernel] = {}  # stateful ones; guarded by self._lock
@@ -115,25 +120,47 @@ class DirectSession(Session):
         # No pool, no deadline and no measurement unless a run asks for them.
         self._steps_are_plain = (
             self._default_pool is None
-            and options.config.operation_timeout_in_ms <= 0
-            and options.config.graph_options.build_cost_model <= 0
+            and settings.timeout_ms <= 0
+            and settings.cost_model_every <= 0
         )
         self._edge_names = itertools.count(0)
-        self._timeout_ms = options.config.operation_timeout_in_ms
-        self._sync_on_finish = session_settings.sync_on_finish()
-        self._cost_model_every = options.config.graph_options.build_cost_model
-        self._cost_model_after = options.config.graph_options.build_cost_model_after
-        self.cost_model_manager = CostModelManager()
+        self._timeout_ms = settings.timeout_ms
+        self._cost_model_every = settings.cost_model_every
+        self._cost_model_after = settings.cost_model_after
         self.session_handle = f"direct_{next(_session_numbers)}"
         self.step_events = StepEvents.for_session()
         self.session_state = SessionState()
-        self.fed_texts = FedTexts()
         self._limit_observer: LimitObserver | None = None
         self._hold: StepHold | None = None  # guarded by self._lock
-        # They do not hold on to the session: one that is closed and forgotten is gone at once.
+        # It does not hold on to the session: one that is closed and forgotten is gone at once.
         self._functions = FunctionLibraryRuntime(weakref.proxy(self))
-        self._callables = Callables(weakref.proxy(self))
-        self._partial_runs = PartialRuns(weakref.proxy(self))
+
+    # What few sessions need is made when it is.
+
+    @cached_property
+    def cost_model_manager(self) -> CostModelManager:
+        """The cost models of the signatures that are measured."""
+        return CostModelManager()
+
+    @cached_property
+    def fed_texts(self) -> FedTexts:
+        """What texts the session was fed."""
+        return FedTexts()
+
+    @cached_property
+    def _sync_on_finish(self) -> bool:
+        return session_settings.sync_on_finish()
+
+    @cached_property
+    def _callables(self) -> Callables:
+        return Callables(weakref.proxy(self))
+
+    @cached_property
+    def _partial_runs(self) -> PartialRuns:
+        return PartialRuns(weakref.proxy(self))
+
+    def _steps_of_partial_runs(self) -> list[RunState]:
+        return self._partial_runs.run_states() if "_partial_runs" in self.__dict__ else []
 
     # -- the graph
     # -----------------------------------------------------------------------------------
@@ -347,6 +374,11 @@ class DirectSession(Session):
             and self.step_events.hooks is IDLE_HOOKS
             and self._steps_are_plain
         ):
+            if prepared.quick is not None:
+                return prepared.quick(self, feed_values)
+            if prepared.may_be_quick and executors.alone.is_checked:
+                prepared.quick = quick_run(self, prepared)
+                prepared.may_be_quick = prepared.quick is not None
             return self._run_lowered(executors.alone.lowered, prepared, feed_values)
         args = feed_values
         if prepared.feed_order is not None:
@@ -704,7 +736,7 @@ class DirectSession(Session):
 
     def running_nodes(self) -> list[RunningNode]:
         """The node that runs now, of each step in flight; without those that wait."""
-        return running_nodes([*self._active, *self._partial_runs.run_states()])
+        return running_nodes([*self._active, *self._steps_of_partial_runs()])
 
     def hold_steps(self) -> None:
         """Has all steps stand still between two nodes, also those that begin later."""
@@ -727,7 +759,7 @@ class DirectSession(Session):
 
     def waiting(self) -> Standstill | None:
         """What every step in flight waits for or does; None where there is none."""
-        return explain_steps([*self._active, *self._partial_runs.run_states()])
+        return explain_steps([*self._active, *self._steps_of_partial_runs()])
 
     @property
     def is_closed(self) -> bool:
@@ -740,16 +772,19 @@ class DirectSession(Session):
             if self._is_down:
                 return
             self._closed = True
-        if self._active or self._partial_runs.run_states():
+        if self._active or self._steps_of_partial_runs():
             error = errors.cancelled("Session has been closed.")
             self._partial_runs.close(error)
             for run_state in list(self._active):
                 run_state.abort(error)
                 run_state.wake.set()
         session_settings.release(self._metadata_key)
-        self._thread_pools.close()
+        pools = self._thread_pools
+        if pools is not NO_POOLS:
+            pools.close()
         if not self._active:
-            self._thread_pools.join(_JOIN_S)
+            if pools is not NO_POOLS:
+                pools.join(_JOIN_S)
             self._drop()
         self._is_down = True  # not before: an interrupted close goes on when called again
 

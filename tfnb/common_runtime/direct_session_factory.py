@@ -30,9 +30,9 @@ class DirectSessionFactory:
     def new_session(self, options: SessionOptions) -> DirectSession:
         """A session with devices of its own."""
         config = options.config
-        session_settings.check_device_filters(config)
+        settings = session_settings.settings_of(config)
         process_state.prepare(config)
-        devices = make_local_devices(dict(config.device_count), config.gpu_options)
+        devices = make_local_devices(settings.device_count, config)
         session = DirectSession(options, DeviceMgr(devices))
         with self._lock:
             self._sessions.add(session)

@@ -13,9 +13,10 @@ from tfnb.core import dtypes, errors
 from tfnb.core.resource_mgr import ResourceHandle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tfnb.common_runtime.device import Device
+    from tfnb.common_runtime.direct_session import DirectSession
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
     from tfnb.core.dtypes import DType
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
@@ -116,6 +117,9 @@ class ExecutorsAndKeys:
       feed_order: position of each executor argument among the caller's feeds; None: the same order.
       fetch_order: position of each of the caller's fetches among the executors' results; None: the
         same.
+      quick: runs a plain step of the signature, see ``quick_run.py``; None where there is no such
+        way, or not yet.
+      may_be_quick: whether there may be such a way.
     """
 
     executors: Executors
@@ -124,6 +128,8 @@ class ExecutorsAndKeys:
     targets: tuple[str, ...]
     feed_order: tuple[int, ...] | None
     fetch_order: tuple[int, ...] | None
+    quick: Callable[[DirectSession, Sequence[Any]], list[Any]] | None = None
+    may_be_quick: bool = True
 
 
 def refuse_resource(name: str, value: Any) -> None:

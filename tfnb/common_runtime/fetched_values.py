@@ -44,7 +44,7 @@ def own_all(results: list[Any]) -> list[Any]:
     # Not enumerate(), whose tuple would hold each value as well.
     for position in range(len(results)):
         value = results[position]
-        if isinstance(value, _generic):
+        if value.__class__ is not _ndarray and isinstance(value, _generic):
             continue
         if isinstance(value, _ndarray):
             # Held here by: the list, the local name, getrefcount's argument.

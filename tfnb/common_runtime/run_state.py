@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 # Step ids are unique in the process, so that per-step resources of two sessions never meet.
 _step_ids = itertools.count(1)
+next_step_id = _step_ids.__next__
 # The wake-up call of steps in which nothing can wait.
 _NEVER = WakeUp()
 # What such a step has in place of an inbox: nothing can be put in.

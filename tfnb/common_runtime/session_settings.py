@@ -4,18 +4,71 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tfnb.core import device_spec, errors
+from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tfnb.graph.graph import Graph
-    from tfnb.proto import config_pb2
 
 EXECUTOR_TYPES = ("DEFAULT", "SINGLE_THREADED_EXECUTOR")
 
 _lock = threading.Lock()
 _live_metadata: set[tuple[str, int]] = set()  # guarded by _lock
+
+
+@dataclass(slots=True, frozen=True)
+class SessionSettings:
+    """What every new session wants to know of its configuration.
+
+    Attributes:
+      device_count: how many devices of each type.
+      timeout_ms: ``operation_timeout_in_ms``.
+      cost_model_every: ``build_cost_model``.
+      cost_model_after: ``build_cost_model_after``.
+      has_metadata: whether the session has a name and a version.
+      has_pools: whether threads for expensive kernels are declared.
+    """
+
+    device_count: Mapping[str, int]
+    timeout_ms: int
+    cost_model_every: int
+    cost_model_after: int
+    has_metadata: bool
+    has_pools: bool
+
+
+def settings_of(config: config_pb2.ConfigProto) -> SessionSettings:
+    """The settings of a configuration.
+
+    Raises:
+      InvalidArgumentError: a device filter is not a device name.
+    """
+    return _settings(config.SerializeToString(deterministic=True))
+
+
+# Sessions of one configuration are opened again and again, and a message is slow to ask.
+@lru_cache(maxsize=64)
+def _settings(serialized: bytes) -> SessionSettings:
+    config = config_pb2.ConfigProto.FromString(serialized)
+    check_device_filters(config)
+    return SessionSettings(
+        dict(config.device_count),
+        config.operation_timeout_in_ms,
+        config.graph_options.build_cost_model,
+        config.graph_options.build_cost_model_after,
+        config.experimental.HasField("session_metadata"),
+        bool(
+            config.session_inter_op_thread_pool
+            or config.use_per_session_threads
+            or config.inter_op_parallelism_threads > 1
+        ),
+    )
 
 
 def sync_on_finish() -> bool:

@@ -26,11 +26,10 @@ import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.work_sharder import available_processors
+from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from tfnb.proto import config_pb2
 
     type_of_queue = SimpleQueue[Callable[[], None] | None]
 
@@ -187,6 +186,10 @@ class InterOpThreadPools:
         """Waits until the threads of the session's own pools have ended; False if they did not."""
         have_ended = [pool.join(timeout_s) for pool in self._owned]
         return all(have_ended)
+
+
+NO_POOLS = InterOpThreadPools(config_pb2.ConfigProto())
+"""Those of all sessions whose configuration declares none."""
 
 
 def default_num_threads(config: config_pb2.ConfigProto) -> int:

@@ -88,7 +88,8 @@ class StepLimits:
     max_tensor_bytes: int | None = None
 
     def __bool__(self) -> bool:
-        return self != StepLimits()
+        values = self.max_iterations, self.max_seconds, self.max_tensor_bytes
+        return values != (None, None, None)
 
 
 class LimitedSession(Protocol):

@@ -79,6 +79,7 @@ class LoweredStep:
 
     Attributes:
       has_conditional_fetch: whether a fetch may be dead.
+      only: its function, if there is one for all arguments.
     """
 
     def __init__(self, immutable: ImmutableExecutorState) -> None:
@@ -94,13 +95,13 @@ class LoweredStep:
         self._switches = program.switches
         self._arguments = _scalar_candidates(program)
         self._variants: dict[tuple[int, ...], EmittedFunction] = {}
-        self._only: EmittedFunction | None = None
+        self.only: EmittedFunction | None = None
         self._program: Program | None = None  # until a function is made of it
         self._lock = Lock()
         if self._arguments:
             self._program = program
         else:
-            self._only = EmittedFunction(immutable, program, ())
+            self.only = EmittedFunction(immutable, program, ())
 
     @property
     def source(self) -> str:
@@ -115,12 +116,16 @@ class LoweredStep:
 
     def functions(self) -> list[EmittedFunction]:
         """What was written so far."""
-        return [*self._variants.values(), *([] if self._only is None else [self._only])]
+        return [*self._variants.values(), *([] if self.only is None else [self.only])]
 
     def _any(self) -> EmittedFunction:
-        if self._only is not None:
-            return self._only
+        if self.only is not None:
+            return self.only
         return list(self._variants.values())[-1] if self._variants else self._variant(())
+
+    def variant_for(self, args: Sequence[Any]) -> EmittedFunction:
+        """The function for these arguments, where there is more than one."""
+        return self._variant(tuple([i for i in self._arguments if isinstance(args[i], np.generic)]))
 
     def _variant(self, scalar_args: tuple[int, ...]) -> EmittedFunction:
         found = self._variants.get(scalar_args)
@@ -145,11 +150,9 @@ class LoweredStep:
         """
         frame = run_state.call_frame
         args, retvals = (frame.args, frame.retvals) if frame is not None else ((), [])
-        emitted = self._only
+        emitted = self.only
         if emitted is None:
-            emitted = self._variant(
-                tuple([i for i in self._arguments if isinstance(args[i], np.generic)])
-            )
+            emitted = self.variant_for(args)
         immutable = self._immutable
         if not immutable.is_checked:
             emitted.check_first_outputs()
@@ -157,14 +160,21 @@ class LoweredStep:
             predicates: Sequence[Any] = emitted.call(args, retvals, step, run_state) or ()
             immutable.is_checked = True
             return predicates
-        except Exception as error:
-            found = self._explained(emitted, run_state, error)
+        except BaseException as error:
+            found = self.failure(emitted, run_state, error)
             if found is error:
                 raise
             raise found from found.__cause__
-        except KeyboardInterrupt as error:
+
+    def failure(
+        self, emitted: EmittedFunction, run_state: RunState, error: BaseException
+    ) -> BaseException:
+        """What a step ends with that met an error: that error, or one that names the node."""
+        if isinstance(error, Exception):
+            return self._explained(emitted, run_state, error)
+        if isinstance(error, KeyboardInterrupt):
             explained(run_state, error)
-            raise
+        return error
 
     def check_retvals(
         self, frame: CallFrame, predicates: Sequence[Any], names: Sequence[str]

@@ -1,0 +1,127 @@
+"""A step of an emitted function, with nothing around it that the step does not need.
+
+``DirectSession._run_lowered`` serves any emitted function; what it looks up, asks and makes in each
+step costs more than a small graph.  Where the answers are the same for every step of a signature,
+:func:`quick_run` asks once and gives a function for these steps: no loops, no kernel that looks at
+its step, no fetch that may be dead, feeds as the executors want them.  What must stay is in it: the
+step is among the active ones while it runs, so that ``close``, ``waiting`` and interrupts find
+it, and whoever begins to watch the session sees the next step.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.common_runtime.fetched_values import own_all
+from tfnb.common_runtime.run_state import RunState, new_step_id
+from tfnb.core import errors
+from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
+from tfnb.core.resource_mgr import RefCell
+from tfnb.core.step_events import IDLE_HOOKS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tfnb.common_runtime.direct_session import DirectSession
+    from tfnb.common_runtime.executors_and_keys import ExecutorsAndKeys
+    from tfnb.common_runtime.lowering.emit import EmittedFunction
+
+    type_of_run = Callable[[DirectSession, Sequence[Any]], list[Any]]
+
+_NO_STEP: Any = None
+
+
+class _QuickRunState(RunState):
+    """What a step is that nobody asks for anything: an object to tell it from others."""
+
+    hooks = IDLE_HOOKS
+    call_frame = None
+    stop = None
+
+    @cached_property
+    def step_id(self) -> int:  # type: ignore[override]
+        """An id that no other step has, from when it is asked for."""
+        return new_step_id()
+
+
+_new = object.__new__
+# Values of other classes leave a step as they are.
+_NOT_PLAIN = frozenset((np.ndarray, RefCell))
+
+
+def quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> type_of_run | None:
+    """A function ``run(session, feed values)`` for the plain steps of a signature.
+
+    It does not hold on to the session.
+
+    Returns:
+      None where a step of the signature needs more.
+    """
+    executors = prepared.executors
+    alone = executors.alone
+    if alone is None or alone.lowered is None:
+        return None
+    lowered = alone.lowered
+    if (
+        executors.needs_context
+        or executors.has_text_feeds
+        or prepared.feed_order is not None
+        or lowered.has_conditional_fetch
+    ):
+        return None
+    only, variant = lowered.only, lowered.variant_for
+    if only is not None and only.loops:
+        return None
+    call = None if only is None else only.call
+    events, active = session.step_events, session._active
+    begin, end = active.add, active.discard
+    reaction_now, react = NUMERIC_REACTION.get, NUMERIC_REACTION.set
+    empty, order = [None] * len(executors.fetches), prepared.fetch_order
+
+    def run(session: DirectSession, feed_values: Sequence[Any]) -> list[Any]:
+        if events.hooks is not IDLE_HOOKS:
+            return session.run_prepared(prepared, feed_values)
+        results: list[Any] = empty.copy()
+        run_state = _new(_QuickRunState)
+        emitted: EmittedFunction | None = only
+        reaction = reaction_now()
+        try:
+            begin(run_state)
+            # Whoever closes the session sees the step from now on; until now, the step sees them.
+            if session._closed:
+                raise errors.cancelled("Session has been closed.")
+            react(IGNORE_ALL)
+            if call is not None:
+                call(feed_values, results, _NO_STEP, run_state)
+            else:
+                emitted = variant(feed_values)
+                emitted.call(feed_values, results, _NO_STEP, run_state)
+        except BaseException as failure:
+            found = failure if emitted is None else lowered.failure(emitted, run_state, failure)
+            run_state.abort(found)
+            if found is failure:
+                raise
+            raise found from found.__cause__
+        finally:
+            try:
+                react(reaction)
+                end(run_state)
+                if session._closed:
+                    session._end_of(run_state, None)
+            except KeyboardInterrupt:
+                # Just before the end: nothing of the step may stay behind.
+                react(reaction)
+                session._end_of(run_state, None)
+                raise
+        if order is not None:
+            results = [results[position] for position in order]
+        for value in results:
+            if value.__class__ in _NOT_PLAIN:
+                del value  # or it would be held twice
+                return own_all(results)
+        return results
+
+    return run
