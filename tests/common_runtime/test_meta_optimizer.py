@@ -247,6 +247,44 @@ def test_control_edges_that_order_nothing_go() -> None:
         assert session.run([gate, c], {p: 0.0}) == [None, 1.0]
 
 
+@pytest.mark.parametrize("kind", ["matmul", "conv2d", "batch"])
+def test_gradients_that_nobody_takes_are_not_computed(kind: str) -> None:
+    """Of the two that a product has, the one for what is fed; the other is the same to the bit."""
+    rng = np.random.default_rng(0)
+    if kind == "conv2d":
+        value, start = rng.random((2, 6, 6, 3)), rng.random((3, 3, 3, 4))
+    elif kind == "batch":
+        value, start = rng.random((2, 6, 5)), rng.random((2, 5, 4))
+    else:
+        value, start = rng.random((6, 5)), rng.random((5, 4))
+    x = tf.placeholder(tf.float32, value.shape)
+    w = tf.Variable(start.astype("f4"))
+    y = tf.nn.conv2d(x, w, 1, "SAME") if kind == "conv2d" else tf.matmul(x, w)
+    optimizer = tf.train.GradientDescentOptimizer(0.1)
+    ((gradient, _),) = optimizer.compute_gradients(tf.reduce_sum(tf.sigmoid(y)), [w])
+    backwards = {"conv2d": "Conv2DBackpropInput", "batch": "BatchMatMulV2", "matmul": "MatMul"}
+    answers, counts = [], []
+    for options in (config(), config(-1)):
+        with tf.Session(config=options) as session:
+            session.run(tf.global_variables_initializer())
+            answers.append(session.run(gradient, {x: value}))
+            counts.append(ops_of(session, gradient, [x]).count(backwards[kind]))
+    assert counts[1] - counts[0] == 1
+    np.testing.assert_array_equal(*answers)
+
+
+def test_a_product_that_is_no_gradient_is_computed_to_be_waited_for() -> None:
+    """Its error is not hidden."""
+    x = tf.placeholder(tf.float32)
+    with tf.control_dependencies([tf.matmul(x, x)]):
+        y = tf.sin(x) + 1.0
+    with (
+        tf.Session(config=config()) as session,
+        pytest.raises(tf.errors.InvalidArgumentError, match="Matrix size"),
+    ):
+        session.run(y, {x: np.ones((2, 3))})
+
+
 SWITCHES: dict[str, dict[str, bool]] = json.loads(
     (Path(__file__).parents[1] / "golden/rewriter_switches.json").read_text()
 )

@@ -9,6 +9,7 @@ import pytest
 
 from tfnb.core import work_sharder
 from tfnb.ops import matmul_ops
+from tfnb.ops.large_arrays import plain_ways
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +34,25 @@ def test_matrices(dtype: str, shape: tuple[int, int, int], flip_a: bool, flip_b:
     b = rng.standard_normal((columns, inner) if flip_b else (inner, columns)).astype(dtype)
     want = (a.T if flip_a else a) @ (b.T if flip_b else b)
     got = matmul_ops.mat_mul.function(np, a, b, transpose_a=flip_a, transpose_b=flip_b)
+    assert got.dtype == want.dtype
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 8, 33, 64, 65])
+@pytest.mark.parametrize(("inner", "columns"), [(512, 192), (100, 1000), (1024, 600), (9000, 1)])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "F"])
+def test_few_rows_times_a_transposed_matrix(
+    rows: int, inner: int, columns: int, dtype: str
+) -> None:
+    """Multiplied the other way round: the same product, in C order."""
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((rows, inner)).astype(dtype)
+    b = rng.standard_normal((columns, inner)).astype(dtype)
+    a[0, 0] = np.nan
+    got = matmul_ops.mat_mul.function(np, a, b, transpose_a=False, transpose_b=True)
+    with plain_ways():
+        want = matmul_ops.mat_mul.function(np, a, b, transpose_a=False, transpose_b=True)
+    assert got.flags.c_contiguous
     assert got.dtype == want.dtype
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-3)
 

@@ -20,6 +20,37 @@ if TYPE_CHECKING:
 
 # They compute nothing that anybody could miss, and cannot fail.
 _ORDER_ONLY = frozenset(["Identity", "Shape", "Size", "Rank", "StopGradient", "Snapshot"])
+# They compute the gradient of an input.  Where nobody takes it, another input's gradient waits for
+# it all the same: ``tf.gradients`` lets those of one node wait for each other.
+_GRADIENTS = frozenset(
+    [
+        "AvgPoolGrad",
+        "BiasAddGrad",
+        "Conv2DBackpropFilter",
+        "Conv2DBackpropInput",
+        "Conv3DBackpropFilterV2",
+        "Conv3DBackpropInputV2",
+        "DepthwiseConv2dNativeBackpropFilter",
+        "DepthwiseConv2dNativeBackpropInput",
+        "EluGrad",
+        "LeakyReluGrad",
+        "MaxPoolGrad",
+        "ReluGrad",
+        "Relu6Grad",
+        "SeluGrad",
+        "SigmoidGrad",
+        "SoftplusGrad",
+        "TanhGrad",
+    ]
+)
+# Gradients only if an attribute says so: ops, and attributes of which one is set then.
+_MARKED_GRADIENTS = {
+    "MatMul": ("grad_a", "grad_b"),
+    "BatchMatMul": ("grad_x", "grad_y"),
+    "BatchMatMulV2": ("grad_x", "grad_y"),
+    "BatchMatMulV3": ("grad_x", "grad_y"),
+}
+_MAY_BE_IDLE = _ORDER_ONLY | _GRADIENTS | _MARKED_GRADIENTS.keys()
 _IDLE = frozenset(["Const", "NoOp"])
 _NO_OP = frozenset(["NoOp"])
 # How many nodes are looked at to find out which of a node's control edges say anything.
@@ -59,22 +90,28 @@ def _waits_plainly(node: Node) -> bool:
 
 
 def _become_no_ops(rewriter: GraphRewriter) -> list[str]:
-    """An Identity that nobody reads only orders others: it need not take its input."""
+    """An Identity, or a gradient, that nobody reads only orders others: it takes no input."""
     actions = []
-    for node in rewriter.nodes_of(_ORDER_ONLY):
-        if node.name in rewriter.targets:
+    # Last ones first: what was needed for one that is not may not be needed either.
+    for node in reversed(rewriter.nodes_of(_MAY_BE_IDLE)):
+        if node.name in rewriter.targets or not _is_idle(node):
             continue
         consumers = [edge for edge in node.out_edges if edge.dst.is_op]
         inputs = rewriter.inputs(node)
         if not consumers or inputs is None or not all(edge.is_control for edge in consumers):
             continue
-        source = inputs[0][0]
-        if source.is_switch or source.assigned_device != node.assigned_device:
+        sources = list(dict.fromkeys(source for source, _ in inputs))
+        if any(one.is_switch or one.assigned_device != node.assigned_device for one in sources):
             continue
         op = node.op
-        rewriter.become(node, "NoOp", {}, (), [source])
+        rewriter.become(node, "NoOp", {}, (), sources)
         actions.append(f"'{node.name}' ({op}) only orders others: it became a NoOp")
     return actions
+
+
+def _is_idle(node: Node) -> bool:
+    marks = _MARKED_GRADIENTS.get(node.op)
+    return marks is None or any(node.attrs.get(mark) for mark in marks)
 
 
 def _bypass_no_ops(rewriter: GraphRewriter) -> list[str]:

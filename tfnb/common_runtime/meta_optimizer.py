@@ -3,7 +3,8 @@
 Each optimizer is a function that changes a graph through a :class:`GraphRewriter` and says in one
 line each what it did.  They run in the order of ``rewriter_config.ORDER``, again as long as
 something changes and ``meta_optimizer_iterations`` allows.  None changes what is fetched, to the
-bit, nor which error a step ends with.  Corresponds to TensorFlow's ``meta_optimizer.cc``.
+bit, nor which error a step ends with, but that a gradient which nobody takes is not computed, and
+so cannot fail.  Corresponds to TensorFlow's ``meta_optimizer.cc``.
 
 There is no remapper and no layout optimizer: NumPy and CuPy have no fused kernels and no second
 layout to choose.

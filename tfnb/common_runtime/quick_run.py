@@ -70,11 +70,10 @@ def quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> type_of_run
         or executors.has_text_feeds
         or prepared.feed_order is not None
         or lowered.has_conditional_fetch
+        or lowered.has_loops
     ):
         return None
     only, variant = lowered.only, lowered.variant_for
-    if only is not None and only.loops:
-        return None
     call = None if only is None else only.call
     events, active = session.step_events, session._active
     begin, end = active.add, active.discard

@@ -29,6 +29,7 @@ from tfnb.ops import array_ops, reduction_ops
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.cwise_unary_ops import conj
+from tfnb.ops.large_arrays import is_large
 
 EXPORTS = {
     "tf": ["matmul", "sparse_matmul:sparse_mat_mul"],
@@ -59,6 +60,11 @@ def _product(xp: Any, a: Any, b: Any) -> Any:
 
 # So many multiplications are worth a thread.
 _LEAST_PRODUCTS = 1 << 22
+# A few rows times a transposed matrix: BLAS takes longer to turn the matrix than to multiply, but
+# where it is the first operand.  From so many multiplications on, and up to so many rows, that
+# pays for turning the product.
+_LEAST_TURNED = 1 << 19
+_MOST_ROWS = 64
 
 
 def _float_product(xp: Any, a: Any, b: Any) -> Any:
@@ -68,16 +74,29 @@ def _float_product(xp: Any, a: Any, b: Any) -> Any:
     if a.ndim == b.ndim == 2:
         rows, inner = a.shape
         columns = b.shape[1]
-        if rows * inner * columns < 2 * _LEAST_PRODUCTS or rows == 1 or columns == 1:
+        products = rows * inner * columns
+        if products < _LEAST_TURNED or rows == 1 or columns == 1:
             # Less ado than matmul's.
             return a.dot(b)
-        return _divided_product(a, b)
+        is_turned = _is_better_turned(a, b)
+        if products >= 2 * _LEAST_PRODUCTS:
+            return _divided_product(a, b, is_turned)
+        return b.T.dot(a.T).T.copy() if is_turned else a.dot(b)
     if a.shape[:-2] == b.shape[:-2]:
         return _batched_product(a, b)
     return np.matmul(a, b)
 
 
-def _divided_product(a: Any, b: Any) -> Any:
+def _is_better_turned(a: Any, b: Any) -> bool:
+    return (
+        1 < len(a) <= _MOST_ROWS
+        and b.T.flags.c_contiguous
+        and not b.flags.c_contiguous
+        and is_large(np, b)
+    )
+
+
+def _divided_product(a: Any, b: Any, is_turned: bool) -> Any:
     (rows, inner), columns = a.shape, b.shape[1]
     out = np.empty((rows, columns), a.dtype)
     if rows >= columns:
@@ -86,12 +105,15 @@ def _divided_product(a: Any, b: Any) -> Any:
             _LEAST_PRODUCTS // (inner * columns) + 1,
             lambda first, last: np.matmul(a[first:last], b, out=out[first:last]),
         )
-    else:
-        shard(
-            columns,
-            _LEAST_PRODUCTS // (inner * rows) + 1,
-            lambda first, last: np.matmul(a, b[:, first:last], out=out[:, first:last]),
-        )
+        return out
+
+    def work(first: int, last: int) -> None:
+        if is_turned:
+            out[:, first:last] = b[:, first:last].T.dot(a.T).T
+        else:
+            np.matmul(a, b[:, first:last], out=out[:, first:last])
+
+    shard(columns, _LEAST_PRODUCTS // (inner * rows) + 1, work)
     return out
 
 

@@ -30,6 +30,7 @@ from tfnb.common_runtime.lowering.program import (
     Cluster,
     Compute,
     Copy,
+    PartialSum,
     Program,
     Read,
     insides_of,
@@ -92,7 +93,7 @@ class _Finder:
             if isinstance(instruction, Compute):
                 self._add(instruction)
                 continue
-            passes = isinstance(instruction, Copy | Assign | Read)
+            passes = isinstance(instruction, Copy | Assign | Read | PartialSum)
             self._close(reads_of(instruction) if passes else list(self._open))
             self._made.append(instruction)
         self._close(list(self._open))

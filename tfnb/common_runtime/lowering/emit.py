@@ -63,6 +63,7 @@ from tfnb.common_runtime.lowering.program import (
     If,
     Leave,
     Loop,
+    PartialSum,
     Program,
     Read,
     Segment,
@@ -70,6 +71,7 @@ from tfnb.common_runtime.lowering.program import (
 )
 from tfnb.common_runtime.lowering.ranks import instructions_in, scalar_registers
 from tfnb.common_runtime.lowering.segments import find_segments
+from tfnb.common_runtime.lowering.sums import first_sum, last_sum, next_sum, spread_sums
 from tfnb.common_runtime.running_nodes import register_emitted
 from tfnb.core import errors
 from tfnb.core.op_expression import Expression, expressions_of, tile_of
@@ -193,6 +195,7 @@ class _Writer:
     ) -> None:
         self._program = program
         self._devices_to_sync = immutable.devices_to_sync
+        spread_sums(program)
         self._scalars = scalar_registers(program, scalar_args)
         find_clusters(program)
         find_segments(program)
@@ -205,7 +208,10 @@ class _Writer:
         self.names: dict[str, Any] = {
             "context": OpKernelContext,
             "count": itertools.count,
+            "first_sum": first_sum,
+            "last_sum": last_sum,
             "lists": (tuple, list),
+            "next_sum": next_sum,
             "outputs": as_outputs,
             "scalar": _refuse_other_than_scalar,
             **program.constants,
@@ -302,6 +308,16 @@ class _Writer:
                 self.names[name] = _reader(item, instruction.number)
                 text = f"{instruction.target} = {name}({instruction.source})"
                 self._line(text, item, [instruction.source])
+            case PartialSum():
+                self._check(_COST_OF_EXPRESSION)
+                args = instruction.args
+                if instruction.number == 1:
+                    call = f"first_sum({', '.join(args)})"
+                else:
+                    call = f"next_sum({', '.join(args)}, {instruction.number})"
+                    if instruction.is_last:
+                        call = f"last_{call[5:-1]}, {instruction.item.op!r})"
+                self._line(f"{instruction.target} = {call}", instruction.item, args)
             case CheckPredicate():
                 if instruction.predicate not in self._scalars:
                     self._line(f"scalar({instruction.predicate})", instruction.item)

@@ -79,6 +79,7 @@ class LoweredStep:
 
     Attributes:
       has_conditional_fetch: whether a fetch may be dead.
+      has_loops: whether it has frames.
       only: its function, if there is one for all arguments.
     """
 
@@ -91,6 +92,7 @@ class LoweredStep:
         self._immutable = immutable
         program = recognise(immutable)
         self.has_conditional_fetch = program.has_conditional_fetch
+        self.has_loops = program.num_loops > 0
         self._predicates = program.predicates
         self._switches = program.switches
         self._arguments = _scalar_candidates(program)

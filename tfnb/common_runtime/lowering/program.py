@@ -140,6 +140,20 @@ class Segment:
 
 
 @dataclass(slots=True, eq=False)
+class PartialSum:
+    """A part of a sum of many tensors: its first two, or the sum so far and the next one.
+
+    ``number`` is that of the last one among the node's inputs.
+    """
+
+    item: NodeItem
+    args: list[str]
+    target: str
+    number: int
+    is_last: bool = False
+
+
+@dataclass(slots=True, eq=False)
 class Leave:
     """The loop ends here, after ``exits``, unless the predicate says ``goes_on``."""
 
@@ -166,6 +180,7 @@ type_of_instruction = (
     | Loop
     | Cluster
     | Segment
+    | PartialSum
     | Leave
     | Free
 )
@@ -206,7 +221,7 @@ def reads_of(instruction: type_of_instruction) -> list[str]:
         return [instruction.predicate]
     if isinstance(instruction, Assign):
         return instruction.sources
-    if isinstance(instruction, Cluster):
+    if isinstance(instruction, Cluster | PartialSum):
         return instruction.args
     return []
 
@@ -215,7 +230,7 @@ def writes_of(instruction: type_of_instruction) -> list[str]:
     """The registers an instruction sets by itself."""
     if isinstance(instruction, Compute | Segment):
         return instruction.results
-    if isinstance(instruction, Read | Clear):
+    if isinstance(instruction, Read | Clear | PartialSum):
         return [instruction.target]
     if isinstance(instruction, Copy):
         found = [instruction.target]

@@ -1,0 +1,104 @@
+"""Plain steps of a signature, run with nothing around them: like any other step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.core.step_events import StepObserver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def session() -> Iterator[tf.Session]:
+    with tf.Graph().as_default(), tf.Session() as found:
+        yield found
+
+
+def settled(session: tf.Session, fetches: Any, feeds: Any = None) -> Any:
+    """Runs often enough for the quick way; gives the prepared signature."""
+    for _ in range(4):
+        session.run(fetches, feeds)
+    (plan,) = session._plans.values()
+    return plan.executors
+
+
+def test_it_gives_what_other_steps_give_and_the_caller_may_write_to_it(session: tf.Session) -> None:
+    """Scalars and arrays, fed and constant, in another order than the runtime's."""
+    x = tf.placeholder(tf.float32, [3])
+    fetches = {"b": x + 1.0, "a": tf.constant([1.0, 2.0]), "c": tf.reduce_sum(x), "d": x * 2.0}
+    feeds = {x: np.arange(3)}
+    first = session.run(fetches, feeds)
+    assert settled(session, fetches, feeds).quick is not None
+    for _ in range(2):
+        again = session.run(fetches, feeds)
+        for name, value in first.items():
+            assert type(again[name]) is type(value)
+            np.testing.assert_array_equal(again[name], value)
+        again["a"][:] = again["b"][:] = 7.0
+
+
+def test_who_begins_to_watch_sees_the_next_step(session: tf.Session) -> None:
+    """And none once they stop."""
+    x = tf.placeholder(tf.float32)
+    y = x + 1.0
+    assert settled(session, y, {x: 1.0}).quick is not None
+    seen: list[int] = []
+
+    class Counter(StepObserver):
+        def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
+            seen.append(step_id)
+
+    counter = Counter()
+    session._session.step_events.add(counter)
+    session.run(y, {x: 1.0})
+    session._session.step_events.remove(counter)
+    session.run(y, {x: 1.0})
+    assert len(seen) == 1
+
+
+def test_errors_name_the_node_and_leave_nothing_behind(session: tf.Session) -> None:
+    """The next step runs, and NumPy reacts as it did before."""
+    x = tf.placeholder(tf.int32, [None])
+    y = tf.floordiv(6, x, name="quotient")
+    assert settled(session, y, {x: [2]}).quick is not None
+    with np.errstate(divide="raise", over="warn"):
+        before = np.geterr()
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Integer division by zero") as met:
+            session.run(y, {x: [0]})
+        assert np.geterr() == before
+    assert met.value.op is y.op
+    assert session.run(y, {x: [3]}) == [2]
+    assert not session._session.active_steps()
+
+
+def test_a_closed_session_refuses(session: tf.Session) -> None:
+    """Also where a callable goes past the session."""
+    y = tf.constant(1.0) + 2.0
+    call = session.make_callable(y)
+    for _ in range(4):
+        assert call() == 3.0
+    assert settled(session, y).quick is not None
+    session.close()
+    with pytest.raises(tf.errors.CancelledError, match="closed"):
+        call()
+
+
+def test_steps_that_need_more_go_the_other_way(session: tf.Session) -> None:
+    """Loops, variables, fetches that may be dead."""
+    x = tf.placeholder(tf.float32, [])
+    v = tf.Variable(1.0)
+    session.run(tf.global_variables_initializer())
+    session._plans.clear()
+    for fetch in (
+        tf.while_loop(lambda i: i < 3.0, lambda i: i + 1.0, [x]),
+        v + x,
+        tf.raw_ops.Switch(data=x, pred=tf.greater(x, 0.0))[1],
+    ):
+        assert settled(session, fetch, {x: 1.0}).quick is None
+        session._plans.clear()
