@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def session() -> Iterator[tf.Session]:
+    """A session on a graph of its own."""
     with tf.Graph().as_default(), tf.Session() as found:
         yield found
 

@@ -10,13 +10,13 @@ it, and whoever begins to watch the session sees the next step.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.common_runtime.fetched_values import own_all
-from tfnb.common_runtime.run_state import RunState, new_step_id
+from tfnb.common_runtime.run_state import RunState, next_step_id
+from tfnb.common_runtime.running_nodes import runs_signature
 from tfnb.core import errors
 from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
 from tfnb.core.resource_mgr import RefCell
@@ -35,16 +35,11 @@ _NO_STEP: Any = None
 
 
 class _QuickRunState(RunState):
-    """What a step is that nobody asks for anything: an object to tell it from others."""
+    """What a step is that is asked for little: made without the attributes all of them share."""
 
     hooks = IDLE_HOOKS
     call_frame = None
     stop = None
-
-    @cached_property
-    def step_id(self) -> int:  # type: ignore[override]
-        """An id that no other step has, from when it is asked for."""
-        return new_step_id()
 
 
 _new = object.__new__
@@ -80,11 +75,13 @@ def quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> type_of_run
     reaction_now, react = NUMERIC_REACTION.get, NUMERIC_REACTION.set
     empty, order = [None] * len(executors.fetches), prepared.fetch_order
 
+    @runs_signature(executors="executors", run_state="run_state")
     def run(session: DirectSession, feed_values: Sequence[Any]) -> list[Any]:
         if events.hooks is not IDLE_HOOKS:
             return session.run_prepared(prepared, feed_values)
         results: list[Any] = empty.copy()
         run_state = _new(_QuickRunState)
+        run_state.step_id = executors.last_step_id = next_step_id()
         emitted: EmittedFunction | None = only
         reaction = reaction_now()
         try:
