@@ -20,6 +20,8 @@ from tfnb.common_runtime.gpu_device import GpuDevice
 from tfnb.common_runtime.gpu_graph import GraphSegment
 from tfnb.common_runtime.gpu_options import GpuSpec
 from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
+from tfnb.common_runtime.run_state import RunState
+from tfnb.core.step_events import IDLE_HOOKS
 
 F = np.float32
 
@@ -166,11 +168,11 @@ def test_a_graph_that_would_copy_too_much_is_none(cupy):
     """A few kernels over large arrays are launched as they are."""
     gpu = device()
     body = gpu.wrap_kernel(lambda x: gpu.xp.add(x, x), "n", "Op")
-    segment = GraphSegment(gpu, lambda x: (body(x),), 1)
-    x = put(gpu, np.zeros(2 << 20))
+    segment = GraphSegment(gpu, lambda x: (body(x),), 0)
+    x = put(gpu, np.zeros(2))
     assert [segment(x), segment(x)] == [None, None]
     assert segment.report() == [
-        "kernel by kernel: 8388608 bytes would be copied in each step, more than 4194304"
+        "kernel by kernel: 8 bytes would be copied in each step, more than 0"
     ]
     assert entries(cupy, "capture") == []
 
@@ -310,6 +312,74 @@ def test_steps_give_what_they_give_on_the_cpu(cupy):
     assert entries(cupy, "launch")
 
 
+# Rounded correctly by everybody, so that bits can be compared.
+UNARY = [tf.negative, tf.abs, tf.square, tf.floor, tf.nn.relu, tf.sign, tf.nn.relu6, tf.round]
+BINARY = [tf.add, tf.subtract, tf.multiply, tf.divide, tf.maximum, tf.minimum,
+          tf.squared_difference, tf.math.floormod]  # fmt: skip
+CONSTANTS = [0.5, -3.0, 1e30, 0.0, np.inf]
+
+
+def random_program(rng, on):
+    """Nodes of all shapes that broadcast, types that change, sums, products, variables."""
+    x = tf.placeholder(tf.float32, [None, 3])
+    with tf.device(on):
+        v = tf.get_variable("v", initializer=np.full((1, 3), 1.5, F), use_resource=True)
+        values = [x, v.read_value(), x[:1]]
+        for _ in range(rng.integers(8, 30)):
+            a, b = (values[rng.integers(len(values))] for _ in range(2))
+            kind = rng.integers(10)
+            if kind < 3:
+                made = UNARY[rng.integers(len(UNARY))](a)
+            elif kind < 6:
+                made = BINARY[rng.integers(len(BINARY))](a, b)
+            elif kind == 6:
+                made = a * CONSTANTS[rng.integers(len(CONSTANTS))]
+            elif kind == 7:
+                type_ = (tf.int32, tf.float16, tf.int8, tf.float64)[rng.integers(4)]
+                made = tf.cast(tf.cast(tf.clip_by_value(a, -100.0, 100.0), type_) + 1, tf.float32)
+            elif kind == 8:
+                made = tf.where_v2(tf.logical_and(a > b, tf.math.is_finite(a)), a, b - 1.0)
+            elif rng.random() < 0.5:
+                made = tf.reduce_max(a, axis=0, keepdims=True)
+            else:
+                made = tf.matmul(tf.reshape(a, [-1, 3]), tf.ones([3, 3]))
+            values.append(made)
+        picked = [values[i] for i in rng.choice(len(values), 3)]
+        with tf.control_dependencies(picked):
+            update = v.assign(tf.clip_by_value(v * 0.5 + values[-1][:1], -9.0, 9.0))
+    return x, [*picked, values[-1], update]
+
+
+def run_program(seed, on):
+    """What five steps give; the shape changes once and comes back."""
+    found = []
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x, fetches = random_program(np.random.default_rng(seed), on)
+        sess.run(tf.global_variables_initializer())
+        for number, rows in enumerate((2, 2, 2, 1, 2, 1, 1)):
+            value = np.linspace(-2, 3, rows * 3, dtype=F).reshape(rows, 3) * F(number % 4)
+            found += sess.run(fetches, {x: value})
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+def test_random_programs_give_what_they_give_on_the_cpu(block, cupy):
+    """Fused and captured in all the ways that chance finds: the same bits, and no race."""
+    num_launches = 0
+    for seed in range(8 * block, 8 * block + 8):
+        with lowering(Lowering.NEVER):
+            wanted = run_program(seed, "/cpu:0")
+        cupy.history.clear()
+        found = run_program(seed, "/gpu:0")
+        num_launches += len(entries(cupy, "launch"))
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(one, other, err_msg=f"seed {seed}")
+            assert one.dtype == other.dtype
+        assert (seed, cupy.races) == (seed, [])
+    assert num_launches
+
+
 def test_two_gpus_and_the_cpu_run_as_one_function(cupy):
     """What goes from one to the other waits for it, and only for that."""
     with tf.Graph().as_default(), tf.Session() as sess:
@@ -366,6 +436,57 @@ def test_a_copy_that_nobody_waits_for_keeps_its_memory(cupy):
     del copy
     later = [put(gpu, np.zeros(1000)) for _ in range(3)]
     assert gpu.begin_copy_to_host(later[0]).value().tolist() == [0] * 1000
+
+
+class _NeverDone:
+    """An event behind work that does not end until it is let."""
+
+    def __init__(self):
+        self.go = threading.Event()
+        self.done = False
+        self.number, self.clock = 0, {}
+
+    def happen(self):
+        """Nothing is queued in front of it."""
+
+    def synchronize(self):
+        """Sleeps until the work may end."""
+        assert self.go.wait(60)
+
+
+def test_a_step_that_waits_for_the_gpu_ends_when_it_is_asked_to(cupy):
+    """A time-out or close() ends it while the GPU computes; so does an interrupt."""
+    gpu = device()
+    event = _NeverDone()
+    run_state = RunState(None, IDLE_HOOKS)
+    stopper = threading.Timer(0.01, run_state.end, [tf.errors.CancelledError(None, None, "over")])
+    stopper.start()
+    try:
+        with pytest.raises(tf.errors.CancelledError, match="over"):
+            gpu._wait(event, run_state)
+    finally:
+        event.go.set()
+        stopper.join()
+    gpu.close()
+
+
+def test_a_time_out_ends_a_lowered_step_on_the_gpu(cupy, monkeypatch):
+    """And the session computes on."""
+    event = _NeverDone()
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [2])
+        with tf.device("/gpu:0"):
+            y = tf.exp(x) + 1.0
+        for _ in range(3):
+            assert sess.run(y, {x: [0, 0]}).tolist() == [2, 2]
+        options = tf.RunOptions(timeout_in_ms=20)
+        gpu = sess._session.device_mgr.lookup("/gpu:0")
+        with monkeypatch.context() as patch:
+            patch.setattr(gpu, "begin_copy", lambda lent, staged: event)
+            with pytest.raises(tf.errors.DeadlineExceededError):
+                sess.run(y, {x: [0, 0]}, options=options)
+            event.go.set()
+        assert sess.run(y, {x: [0, 0]}).tolist() == [2, 2]
 
 
 # -- every wait is one that is needed

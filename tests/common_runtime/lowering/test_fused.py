@@ -272,7 +272,7 @@ def c_program(sources):
     parts = [_HALVES]
     for number, source in enumerate(sources):
         # Each has a namespace of its own; CuPy's headers are not here.
-        lines = [one for one in source.preamble.splitlines() if not one.startswith("#include")]
+        lines = [one for one in source.preamble.splitlines() if not one.startswith("#")]
         text = "\n".join(lines).replace(
             "namespace tfnb {", f"namespace f{number} {{ namespace tfnb {{", 1
         )

@@ -177,7 +177,12 @@ def c_function(name: str, dtype: np.dtype) -> str | None:
 
 def preamble(functions: set[str], dtypes: set[str]) -> str:
     """The functions by these names, and what the types need."""
-    lines = [f"#include <cupy/{one}.cuh>" for one in ("float16", "bfloat16") if one in dtypes]
+    # Where CuPy has no such file, the type is known anyway, or the kernel is not compiled.
+    lines = [
+        f"#if __has_include(<cupy/{one}.cuh>)\n#include <cupy/{one}.cuh>\n#endif"
+        for one in ("float16", "bfloat16")
+        if one in dtypes
+    ]
     lines.append("namespace tfnb {")
     lines.append("template<class T> struct wide;")
     lines += [

@@ -1,0 +1,70 @@
+"""Random graphs with their nodes on two GPUs, which are doubles: as on CPUs, and without races."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.common_runtime.conftest import cupy  # noqa: F401 - a fixture
+from tests.random_graphs.case import Case, Node
+from tests.random_graphs.generator import case_of_seed
+from tests.random_graphs.ways import _script, plain_config, reference
+from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
+
+if TYPE_CHECKING:
+    from tests.common_runtime.recording_cupy import RecordingCupy
+
+_GPUS = {"/cpu:1": "/gpu:0", "/cpu:2": "/gpu:1", "": "/gpu:0"}
+
+
+def _differences(seed: int, cupy: RecordingCupy) -> list[str]:  # noqa: F811
+    case = case_of_seed(seed)
+    # Three times: kernel by kernel, captured, launched.
+    case.steps = [step for step in case.steps for _ in range(3)]
+    wanted = reference(case)
+    if any(one.get("error", ("",))[0] == "DeadlineExceededError" for one in wanted):
+        return []
+    nodes = [
+        Node(n.name, n.op, n.inputs, n.attrs, _GPUS.get(n.device, n.device)) for n in case.nodes
+    ]
+    config = plain_config()
+    config.allow_soft_placement = True
+    moved = Case(nodes, case.steps, case.has_state, case.is_odd, case.notes)
+    ops = {node.name: node.op for node in nodes}
+    found: list[Any] = []
+    lines = []
+    for way in (Lowering.NEVER, Lowering.ALWAYS):
+        with lowering(way):
+            found = _script(moved, config)
+        for number, (one, other) in enumerate(zip(wanted, found, strict=False)):
+            if "pivot" in other.get("text", ""):
+                break  # a part of a loop without an end is refused only where it spans devices
+            if "error" in one and ops.get(one["error"][1], "").startswith("Gather"):
+                break  # a GPU reads zeros there, as TensorFlow's does
+            for key in ("error", "dead", "values"):
+                if one.get(key) != other.get(key):
+                    lines.append(f"{way}, step {number}: {key} {one.get(key)} | {other}")
+                    break
+    return [*lines, *cupy.races]
+
+
+# Small graphs over several devices.
+_SEEDS = (200_030, 200_051, 200_068, 200_070, 200_078, 200_088, 200_098)
+
+
+@pytest.mark.parametrize("seed", _SEEDS)
+def test_a_graph_on_gpus_gives_what_it_gives_on_cpus(seed: int, cupy: RecordingCupy) -> None:  # noqa: F811
+    """On the reference executor, and as one function with fused kernels and CUDA graphs."""
+    assert _differences(seed, cupy) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+def test_many_graphs_on_gpus_give_what_they_give_on_cpus(
+    block: int,
+    cupy: RecordingCupy,  # noqa: F811
+) -> None:
+    """The same for two hundred seeds."""
+    for seed in range(20 * block, 20 * block + 20):
+        assert (seed, _differences(seed, cupy)) == (seed, [])
