@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases.both_ways import both_ways
 from tests.cases.replay import Replay, missing_ops
 from tests.cases.traces import STORED, PlainBodiesReplay, TraceReplay
 
@@ -88,6 +89,23 @@ def test_every_node_of_a_case_runs_as_often_where_bodies_are_left_alone(folder):
     replay = PlainBodiesReplay(folder)
     replay.run()
     assert replay.compared == len(replay.traces)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", [*_OWN, *_outside()], ids=lambda folder: folder.name)
+def test_a_case_runs_alike_on_the_reference_and_as_functions(folder):
+    """Bit for bit the same values, and the same errors at the same nodes."""
+    missing = missing_ops(folder)
+    if missing:
+        pytest.skip(f"ops not known: {', '.join(missing)}")
+    differences, _ = both_ways(folder)
+    assert differences == []
+
+
+def test_own_cases_run_as_functions_too():
+    """What the test above compares."""
+    numbers = [both_ways(folder)[1] for folder in _OWN[:4]]
+    assert sum(numbers) > 4
 
 
 def _run_with_what_rounding_decides_apart(kind: type[Replay], folder: Path) -> None:

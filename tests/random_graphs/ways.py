@@ -241,6 +241,68 @@ def lowered_on_one_device(case: Case) -> list[Outcome]:
         return _script(_with(case, nodes), plain_config())
 
 
+def lowered_with_switches_of_many(case: Case) -> list[Outcome]:
+    """The same where conds decide by a number, of which a side is one value or another."""
+    rng = random.Random(len(case.nodes))
+    nodes: list[Node] = []
+    outputs: dict[str, str] = {}
+    numbers: dict[str, tuple[int, str]] = {}
+    loop_conds = {node.name for node in case.nodes if node.op == "LoopCond"}
+    for node in copy.deepcopy(case.nodes):
+        pred = node.inputs[1] if node.op == "Switch" and len(node.inputs) > 1 else ""
+        if not pred or pred.partition(":")[0] in loop_conds or pred[0] == "^":
+            nodes.append(node)
+            continue
+        if pred not in numbers:
+            # A number out of range means the last output.
+            count, factor = rng.choice([(2, 1), (2, -1), (3, 2), (3, 9), (4, -1), (5, 4)])
+            index, times, scaled = (f"{node.name}_{part}" for part in ("index", "times", "scaled"))
+            numbers[pred] = count, scaled
+            attrs = {"SrcT": ["type", "bool"], "DstT": ["type", "int32"]}
+            nodes.append(Node(index, "Cast", [pred], attrs, node.device))
+            attrs = {"dtype": ["type", "int32"], "value": ["tensor", ["int32", [], [factor]]]}
+            nodes.append(Node(times, "Const", [f"^{index}"], attrs, node.device))
+            nodes.append(Node(scaled, "Mul", [index, times], {"T": ["type", "int32"]}, node.device))
+        count, scaled = numbers[pred]
+        node.op = "_SwitchN"
+        node.inputs[1] = scaled
+        node.attrs["num_outs"] = ["int", count]
+        nodes.append(node)
+        outputs[f"{node.name}:1"] = f"{node.name}:{count - 1}"
+    for node in nodes:
+        node.inputs[:] = [outputs.get(name, name) for name in node.inputs]
+    # The script asks by the names of before.
+    steps = copy.deepcopy(case.steps)
+    if any(name in outputs for one in steps for name in (*one.fetches, *one.feeds)):
+        return lowered(case)
+    with lowering(Lowering.ALWAYS):
+        return _script(_with(case, nodes), plain_config())
+
+
+def lowered_with_predicates_from_variables(case: Case) -> list[Outcome]:
+    """The same where a constant predicate is a variable, which a Switch reads by itself."""
+    nodes: list[Node] = []
+    starts: list[str] = []
+    fed = {name.partition(":")[0] for step in case.steps for name in step.feeds}
+    for node in case.nodes:
+        is_root = node.op == "Const" and not node.inputs and node.name not in fed
+        if not is_root or node.attrs["dtype"] != ["type", "bool"]:
+            nodes.append(node)
+            continue
+        shape = node.attrs["value"][1][1]
+        attrs = {"dtype": ["type", "bool"], "shape": ["shape", shape]}
+        nodes.append(Node(node.name, "VariableV2", [], attrs, node.device))
+        value, start = f"{node.name}_value", f"{node.name}_start"
+        nodes.append(Node(value, "Const", [], node.attrs, node.device))
+        inputs = [node.name, value]
+        nodes.append(Node(start, "Assign", inputs, {"T": ["type", "bool"]}, node.device))
+        starts.append(start)
+    made = _with(case, nodes)
+    made.steps = [Step({}, [], starts), *case.steps]
+    with lowering(Lowering.ALWAYS):
+        return _script(made, plain_config())[1:] if starts else lowered(case)
+
+
 def never_lowered(case: Case) -> list[Outcome]:
     """On the reference executor, unwatched."""
     with lowering(Lowering.NEVER):
@@ -296,6 +358,8 @@ WAYS: list[Way] = [
     lowered_line_by_line,
     stepped,
     lowered_on_one_device,
+    lowered_with_switches_of_many,
+    lowered_with_predicates_from_variables,
     never_lowered,
     on_one_device,
     on_several_devices,
@@ -303,6 +367,13 @@ WAYS: list[Way] = [
     in_pieces,
 ]
 # These leave the graph as it is, so each of its nodes runs as often.
+REPLACED = (
+    on_one_device,
+    on_several_devices,
+    lowered_on_one_device,
+    lowered_with_switches_of_many,
+    lowered_with_predicates_from_variables,
+)
 _NO_PIVOT = "A cross-device loop must have a pivot predicate"
 COUNTED = (stepped, traced, on_one_device, on_several_devices, with_other_parallel_iterations)
 
@@ -317,9 +388,7 @@ def disagreements(case: Case, ways: Sequence[Way] = tuple(WAYS)) -> list[str]:
         if case.is_odd and way in (on_several_devices, in_pieces):
             continue  # what is never sent is waited for
         got = way(case)
-        if way in (on_one_device, on_several_devices, lowered_on_one_device) and any(
-            _NO_PIVOT in one.get("text", "") for one in (*wanted, *got)
-        ):
+        if way in REPLACED and any(_NO_PIVOT in one.get("text", "") for one in (*wanted, *got)):
             continue  # a part of a loop without an end is refused only where it spans devices
         with_counts = way in COUNTED
         for number, (one, other) in enumerate(zip(wanted, got, strict=False)):

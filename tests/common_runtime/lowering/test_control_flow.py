@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
+from tests.common_runtime.graph_builder import GraphBuilder, run_executor
+from tfnb.common_runtime.lowering.lowered_step import Lowering, lower, lowering
+from tfnb.core.attr_value import NameAttrList
+from tfnb.framework import function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -357,3 +360,98 @@ def test_threads_that_need_different_functions_at_once_get_them(graph):
             thread.join(60)
     for number, value in enumerate(values):
         assert np.array_equal(found[number], np.maximum(value, 0) - np.minimum(value, 0.5))
+
+
+def case_op(index, x):
+    """A Case of three functions, which the runtime takes apart into _SwitchN and Merge."""
+    names = []
+    for number, compute in enumerate([lambda t: t + 1.0, lambda t: t * 2.0, lambda t: 10.0 / t]):
+        made = function.Defun(tf.float32, func_name=f"case{number}")(compute)
+        made.add_to_graph(tf.get_default_graph())
+        names.append(made.name)
+    attrs = {
+        "Tin": [tf.float32],
+        "Tout": [tf.float32],
+        "output_shapes": [tf.TensorShape([])],
+        "branches": [NameAttrList(name, {}) for name in names],
+        "_lower_using_switch_merge": True,
+    }
+    graph = tf.get_default_graph()
+    return graph.create_op("Case", [index, x], [tf.float32], name="case", attrs=attrs).outputs[0]
+
+
+def test_a_case_is_a_chain_of_ifs():
+    """An index out of range means the last one; a loop around it asks in each iteration."""
+
+    def build():
+        index = tf.placeholder(tf.int32, [])
+        _, total = tf.while_loop(
+            lambda i, _: i < 6, lambda i, t: [i + 1, case_op(i + index, t)], [0, 1.0]
+        )
+        return [total], index
+
+    source = both_ways(build, [0, 1, -3, 7])
+    assert "is000, " in source
+    assert "= chosen(" in source
+    assert "_SwitchN" in source
+
+
+def test_a_case_whose_index_is_no_scalar_is_refused_alike():
+    """At the node that decides."""
+
+    def build():
+        index = tf.placeholder(tf.int32)
+        return [case_op(index, tf.placeholder_with_default(2.0, []))], index
+
+    both_ways(build, [1, [1, 2], [2]])
+
+
+def test_a_switch_reads_a_variable_for_a_predicate_when_it_runs():
+    """Two of them, with an assignment in between; and one that finds no value."""
+
+    def build():
+        wanted = tf.placeholder(tf.bool, [])
+        cell = tf.raw_ops.VariableV2(shape=[], dtype=tf.bool, name="cell")
+        start = tf.raw_ops.Assign(ref=cell, value=wanted)
+        with tf.control_dependencies([start]):
+            first = tf.raw_ops.Switch(data=tf.constant(1.0), pred=cell)
+        merged = tf.raw_ops.Merge(inputs=[first[0] + 1.0, first[1] * 5.0])
+        with tf.control_dependencies([merged[0].op]):
+            other = tf.raw_ops.Assign(ref=cell, value=tf.logical_not(wanted))
+        with tf.control_dependencies([other]):
+            second = tf.raw_ops.Switch(data=merged[0], pred=cell)
+        last = tf.raw_ops.Merge(inputs=[second[0] + 3.0, second[1] * 7.0])
+        return [merged[0], last[0], last[1]], wanted
+
+    assert "_Switch" not in both_ways(build, [True, False])
+
+
+def test_a_variable_without_a_value_is_no_predicate():
+    """The Switch is named."""
+
+    def build():
+        data = tf.placeholder(tf.float32, [])
+        cell = tf.raw_ops.VariableV2(shape=[], dtype=tf.bool, name="cell")
+        sides = tf.raw_ops.Switch(data=data, pred=cell, name="switch")
+        return [tf.raw_ops.Merge(inputs=[sides[0], -sides[1]])[0]], data
+
+    both_ways(build, [1.0])
+
+
+@pytest.mark.parametrize("num_iterations", [0, 1, 2, 5])
+def test_a_fetch_in_a_loop_has_one_value_none_or_too_many(num_iterations):
+    """Inside of a loop a result may be set once."""
+    builder = GraphBuilder()
+    start, limit, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
+    builder.counting_loop(start, limit, one)
+    builder.fetch(next(node for node in builder.graph.nodes if node and node.name == "loop/add"))
+    answers = []
+    immutable = builder.executor()
+    for lowered in (None, lower(immutable)):
+        immutable.lowered = lowered
+        try:
+            answers.append(run_executor(immutable, (0, num_iterations, 1), builder.num_retvals))
+        except tf.errors.OpError as error:
+            answers.append((type(error), error.node_name, error.message))
+    assert answers[0] == answers[1]
+    assert lowered is not None

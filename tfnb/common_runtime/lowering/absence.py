@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, NodeItem
     from tfnb.core import errors
 
-_SWITCHES = ("Switch", "RefSwitch")
+_SWITCHES = ("Switch", "RefSwitch", "_SwitchN")
 
 
 def absent_value(
@@ -99,7 +99,7 @@ class _Liveness:
         if not all(self._alive[one.id] for one in self._in_root(src)):
             return False
         if output >= 0 and src.op in _SWITCHES:
-            return bool(self._sides.get(src.id)) == (output == 1)
+            return _takes(src, self._sides.get(src.id), output)
         return True
 
     def origin(self, position: int) -> NodeItem | None:
@@ -109,6 +109,8 @@ class _Liveness:
             for item in self._items
             if item.action == RETVAL and item.argument_index == position
         )
+        if here.frame.name:
+            return None  # of a loop nothing is known when it is over
         seen = {here.id}
         while True:
             following: NodeItem | None = None
@@ -127,3 +129,13 @@ class _Liveness:
                 return origin
             seen.add(following.id)
             here = following
+
+
+def _takes(item: NodeItem, decided: Any, output: int) -> bool:
+    """Whether a Switch that decided so sent its value to an output."""
+    if item.op != "_SwitchN":
+        return bool(decided) == (output == 1)
+    if decided is None:
+        return False
+    last = item.num_outputs - 1
+    return output == (int(decided) if 0 <= int(decided) < last else last)

@@ -55,6 +55,7 @@ from tfnb.common_runtime.lowering.program import (
     Assign,
     Block,
     CheckPredicate,
+    Choose,
     Clear,
     Cluster,
     Compute,
@@ -318,6 +319,11 @@ class _Writer:
                     if instruction.is_last:
                         call = f"last_{call[5:-1]}, {instruction.item.op!r})"
                 self._line(f"{instruction.target} = {call}", instruction.item, args)
+            case Choose():
+                self.names["chosen"] = _chosen
+                targets, count = instruction.targets, len(instruction.targets)
+                text = f"{', '.join(targets)}, = chosen({instruction.index}, {count})"
+                self._line(text, instruction.item, [instruction.data, instruction.index])
             case CheckPredicate():
                 if instruction.predicate not in self._scalars:
                     self._line(f"scalar({instruction.predicate})", instruction.item)
@@ -511,6 +517,10 @@ class _Writer:
         if item.action == ARG:
             self._line(f"{instruction.results[0]} = args[{item.argument_index}]", item)
         elif item.action == RETVAL:
+            if self._inside:
+                self.names["set_twice"] = _refuse_second_value
+                number = item.argument_index
+                self._line(f"if retvals[{number}] is not None: set_twice({number})", item, args)
             self._line(f"retvals[{item.argument_index}] = {args[0]}", item, args)
         else:
             expression = self._expression(instruction)
@@ -629,6 +639,16 @@ def _reader(item: NodeItem, number: int) -> Callable[[Any], Any]:
         return args[position]
 
     return read
+
+
+def _chosen(index: Any, count: int) -> list[bool]:
+    """Which of the first outputs of a _SwitchN is chosen; none of them where it is the last."""
+    number = int(index)
+    return [number == output for output in range(count)]
+
+
+def _refuse_second_value(number: int) -> None:
+    raise errors.internal(f"Retval[{number}] has already been set.")
 
 
 def _refuse_other_than_scalar(predicate: Any) -> None:

@@ -76,6 +76,16 @@ class CheckPredicate:
 
 
 @dataclass(slots=True, eq=False)
+class Choose:
+    """A _SwitchN says of each output but the last whether it is the chosen one."""
+
+    item: NodeItem
+    data: str
+    index: str
+    targets: list[str]
+
+
+@dataclass(slots=True, eq=False)
 class If:
     """What runs where a predicate is true, and where it is false.
 
@@ -175,6 +185,7 @@ type_of_instruction = (
     | Copy
     | Clear
     | CheckPredicate
+    | Choose
     | If
     | Assign
     | Loop
@@ -196,8 +207,8 @@ class Program:
       constants: the values of registers that never change.
       item_of: the node whose value a register is, by register: (node, output).
       has_conditional_fetch: a fetch may be dead.
-      switches: the register of the predicate of each Switch in the root frame, by the Switch's id;
-        empty where no fetch can be dead.
+      switches: the register of the predicate, or index, of each Switch in the root frame, by the
+        Switch's id; empty where no fetch can be dead.
       predicates: these registers, each once.
       num_loops: how many frames there are.
     """
@@ -219,6 +230,8 @@ def reads_of(instruction: type_of_instruction) -> list[str]:
         return [instruction.source]
     if isinstance(instruction, If | Leave | CheckPredicate):
         return [instruction.predicate]
+    if isinstance(instruction, Choose):
+        return [instruction.data, instruction.index]
     if isinstance(instruction, Assign):
         return instruction.sources
     if isinstance(instruction, Cluster | PartialSum):
@@ -235,6 +248,8 @@ def writes_of(instruction: type_of_instruction) -> list[str]:
     if isinstance(instruction, Copy):
         found = [instruction.target]
         return [*found, instruction.index_target] if instruction.index_target else found
+    if isinstance(instruction, Choose):
+        return instruction.targets
     if isinstance(instruction, Assign):
         return [*instruction.targets, *instruction.index_targets]
     if isinstance(instruction, Cluster):

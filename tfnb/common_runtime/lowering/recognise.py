@@ -28,6 +28,7 @@ from tfnb.common_runtime.immutable_executor_state import (
     RETVAL,
     NodeItem,
 )
+from tfnb.common_runtime.late_reads import HANDING_ON
 from tfnb.common_runtime.lowering.conditions import (
     ALWAYS,
     PRESENCE,
@@ -41,6 +42,7 @@ from tfnb.common_runtime.lowering.program import (
     Assign,
     Block,
     CheckPredicate,
+    Choose,
     Clear,
     Compute,
     Copy,
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
 
-_SWITCHES = ("Switch", "RefSwitch")
+_SWITCHES = ("Switch", "RefSwitch", "_SwitchN")
 # Python's own limits are 20 loops and 100 levels.
 _MOST_LOOPS, _MOST_LEVELS = 18, 80
 # Kernels that ask which frame they are in to name something; the reference numbers frames.
@@ -88,6 +90,7 @@ class _Recogniser:
         self.enters: dict[str, list[NodeItem]] = {}
         self.parents: dict[str, str] = {}
         self._names: dict[tuple[int, int], str] = {}
+        self._has_writers = any(map(_may_write, immutable.items))
 
     def program(self) -> Program:
         """Recognises the whole partition."""
@@ -115,7 +118,12 @@ class _Recogniser:
         if item.action == NOTHING:
             return []
         if item.op in _SWITCHES or item.action == PASS:
-            return self._handed_on(item) if item.dereference else []
+            # The predicate is read where it is checked.
+            return [
+                Read(item, number, self.register(*self.sources[item.id][0]), self.register(item, 0))
+                for number, (position, *_) in enumerate(item.dereference)
+                if position == 0
+            ]
         args = self.args(item)
         results = [self.register(item, output) for output in range(item.num_outputs)]
         if len(results) == 1 and results[0] in self.made.constants:
@@ -128,18 +136,21 @@ class _Recogniser:
             args[position] = target
         return [*made, Compute(item, args, results)]
 
-    def _handed_on(self, item: NodeItem) -> list[type_of_instruction]:
-        if len(item.dereference) != 1 or item.dereference[0][0] != 0:
-            raise Unrecognised(f"'{item.name}' reads its predicate from a variable")
-        return [Read(item, 0, self.register(*self.sources[item.id][0]), self.register(item, 0))]
+    def predicate(self, item: NodeItem) -> str:
+        """The register of what a Switch decides by."""
+        source = self.register(*self.sources[item.id][1])
+        if all(position != 1 for position, *_ in item.dereference):
+            return source
+        # Each Switch reads the variable for itself, which matters if somebody writes to one.
+        return f"q{item.id}" if self._has_writers else f"q{source}"
 
     # -- edges and values
 
     def _look_around(self) -> None:
         for item in self.immutable.items:
-            if item.action in (ASYNC, POOL) or item.op == "_SwitchN" or item.is_transfer:
+            if item.action in (ASYNC, POOL) or item.is_transfer:
                 raise Unrecognised(f"'{item.name}' ({item.op})")
-            if item.frame.name and (item.action == RETVAL or item.op in _NEEDS_FRAME):
+            if item.frame.name and item.op in _NEEDS_FRAME:
                 raise Unrecognised(f"'{item.name}' ({item.op}) in a loop")
             self.sources[item.id] = [(item, -1)] * item.num_inputs
             if item.is_enter:
@@ -167,7 +178,7 @@ class _Recogniser:
             through = self._hands_on(item)
             if through is None:
                 if item.op in _SWITCHES:
-                    output = 0  # the variable it read is the same on both sides
+                    output = 0  # the variable it read is the same on all sides
                 name = f"v{item.id}_{output}" if output else f"v{item.id}"
                 if item.op in ("Const", "HostConst") and item.num_inputs == 0:
                     name = self._constant(item) or name
@@ -182,7 +193,7 @@ class _Recogniser:
         """The tensor that a node's output is; None where the node makes a value of its own."""
         if item.is_merge and item.dereference:
             raise Unrecognised(f"'{item.name}' reads a variable")
-        if item.is_merge or item.dereference:
+        if item.is_merge or any(position == 0 for position, *_ in item.dereference):
             return None
         if item.action == PASS or item.op in _SWITCHES:
             return self.sources[item.id][0]
@@ -248,7 +259,7 @@ class _Frame:
         """What the Switches of the frame decide by, by the Switch's id."""
         owner = self._owner
         return {
-            unit.item.id: owner.register(*owner.sources[unit.item.id][1])
+            unit.item.id: owner.predicate(unit.item)
             for unit in self._units
             if unit.item is not None and unit.item.op in _SWITCHES
         }
@@ -390,7 +401,7 @@ class _Frame:
             for src in owner.controls[item.id]:
                 condition = both(condition, self._condition_of(src, -1))
             unit.condition = condition
-            if item.action == RETVAL and condition != ALWAYS:
+            if item.action == RETVAL and (condition != ALWAYS or self._name):
                 owner.made.has_conditional_fetch = True
             if condition is not None:
                 if item.op in _SWITCHES:
@@ -407,24 +418,37 @@ class _Frame:
             return self._loops[src.frame.name].condition
         condition = self._unit_of[src.id].condition
         if output >= 0 and src.op in _SWITCHES:
-            predicate = self._owner.register(*self._owner.sources[src.id][1])
-            if (predicate, output != 1) in self._implied:
-                return None
-            if (predicate, output == 1) not in self._implied:
-                condition = both(condition, frozenset([(predicate, output == 1)]))
+            for name, side in _side(src, self._owner.predicate(src), output):
+                if (name, not side) in self._implied:
+                    return None
+                if (name, side) not in self._implied:
+                    condition = both(condition, frozenset([(name, side)]))
         return condition
 
     def _check_predicate(self, unit: Unit, item: NodeItem) -> None:
-        """The first Switch behind a predicate refuses one that is no scalar."""
-        predicate = self._owner.register(*self._owner.sources[item.id][1])
+        """The first Switch behind a predicate reads it, and refuses one that is no scalar."""
+        owner = self._owner
+        predicate, source = owner.predicate(item), owner.register(*owner.sources[item.id][1])
         assert unit.condition is not None
         known = self._checked.setdefault(predicate, [])
         if any(condition <= unit.condition for condition in known):
             return
         known.append(unit.condition)
         check = Unit(condition=unit.condition)
-        check.instructions.append(CheckPredicate(item, predicate))
         check.number = unit.number
+        for number, (position, *_) in enumerate(item.dereference):
+            if position == 1:
+                check.instructions.append(Read(item, number, source, predicate))
+        self._numbers.setdefault(predicate, unit.number)
+        if item.op == "_SwitchN":
+            data = owner.register(*owner.sources[item.id][0])
+            names = [_is_chosen(predicate, output) for output in range(item.num_outputs - 1)]
+            if names:
+                check.instructions.append(Choose(item, data, predicate, names))
+            for name in names:
+                self._numbers.setdefault(name, unit.number)
+        else:
+            check.instructions.append(CheckPredicate(item, predicate))
         # In front of the Switch, and of all that comes behind it.
         for before in unit.before:
             self._depend(check, before)
@@ -530,6 +554,28 @@ class _Frame:
     def block(self) -> Block:
         """The units as a block."""
         return Order([*self._units, *self._more], self._numbers, self.goes_on).block()
+
+
+def _may_write(item: NodeItem) -> bool:
+    """Whether a node may write to a variable that it is given a reference to."""
+    hands_on = item.op.removeprefix("Ref") in HANDING_ON or item.op in ("RefSelect", "_SwitchN")
+    return not hands_on and any(dtype.is_ref_dtype for dtype in item.input_types)
+
+
+def _is_chosen(index: str, output: int) -> str:
+    """The register that says whether an output of a _SwitchN is the chosen one."""
+    return f"{index}is{output:03}"
+
+
+def _side(item: NodeItem, predicate: str, output: int) -> list[type_of_literal]:
+    """What holds where an output of a Switch is alive."""
+    if item.op != "_SwitchN":
+        return [(predicate, output == 1)]
+    # One after the other, so that two outputs exclude each other and all make up a whole.
+    found = [(_is_chosen(predicate, number), False) for number in range(output)]
+    if output < item.num_outputs - 1:
+        found.append((_is_chosen(predicate, output), True))
+    return found
 
 
 def _strongest(
