@@ -222,7 +222,7 @@ def test_watch_tells_of_a_failed_step(loaded: Any, capsys: pytest.CaptureFixture
     ("text", "expected"),
     [
         ("%tfnb gr", ["graph"]),
-        ("%tfnb p", ["placement", "partitions"]),
+        ("%tfnb p", ["placement", "partitions", "partial"]),
         ("%%tfnb ", ["watch", "record", "debug", "cell"]),
         ("%tfnb graph --c", ["--colour"]),
         ("%tfnb graph --colour d", ["device"]),

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
+    from tfnb.common_runtime.partial_run import PartialRunState
     from tfnb.common_runtime.pass_trace import PassStage
     from tfnb.common_runtime.running_nodes import RunningNode
     from tfnb.framework.default_session import SessionLike
@@ -395,6 +396,14 @@ class BaseSession:
             InvalidArgumentError: Something is not declared, given twice, or cannot be computed yet.
         """
         return partial_run.run(self, handle, fetches, feed_dict)
+
+    def partial_runs(self) -> list[PartialRunState]:
+        """How far each partial run in flight is: what was fed, and which fetches are ready.
+
+        It only looks, and may be asked from another thread.
+        """
+        found: list[PartialRunState] = self._session.partial_run_states()
+        return found
 
     def waiting(self) -> str:
         """What every step in flight waits for, as text; for another thread to ask while they run.

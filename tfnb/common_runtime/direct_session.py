@@ -50,7 +50,7 @@ from tfnb.common_runtime.optimization_registry import (
     OptimizationPassOptions,
     OptimizationReports,
 )
-from tfnb.common_runtime.partial_run import PartialRuns
+from tfnb.common_runtime.partial_run import PartialRuns, PartialRunState
 from tfnb.common_runtime.pass_trace import PassStage, trace_passes
 from tfnb.common_runtime.quick_run import quick_run
 from tfnb.common_runtime.run_state import CallFrame, RunState, ToldOutputs
@@ -633,6 +633,10 @@ class DirectSession(Session):
                 "Session was not created with a graph before PRunSetup()!"
             )
         return self._partial_runs.setup(feeds, fetches, targets)
+
+    def partial_run_states(self) -> list[PartialRunState]:
+        """How far each partial run is, in the order they were begun."""
+        return self._partial_runs.states()
 
     def partial_run(
         self, handle: str, feeds: Mapping[str, Any], fetches: Sequence[str]

@@ -30,7 +30,7 @@ from tfnb.graph.graph import CONTROL_SLOT
 from tfnb.graph.tensor_id import parse_tensor_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tfnb.common_runtime.direct_session import DirectSession
     from tfnb.common_runtime.executor import ExecutorState
@@ -50,6 +50,42 @@ class _PartialRun:
     fetched: dict[str, bool]
     error: BaseException | None = None  # of a node that no call asked for; ends the next call
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+@dataclass(frozen=True, slots=True)
+class PartialRunState:
+    """How far a partial run is.
+
+    Attributes:
+      handle: its handle.
+      feeds: name -> whether it was fed.
+      fetches: name -> the feeds it still waits for; None where it was fetched.
+      targets: operations that run by themselves.
+    """
+
+    handle: str
+    feeds: dict[str, bool]
+    fetches: dict[str, tuple[str, ...] | None]
+    targets: tuple[str, ...]
+
+    def __str__(self) -> str:
+        num_fed, num_fetched = sum(self.feeds.values()), list(self.fetches.values()).count(None)
+        lines = [
+            f"{num_fed} of {len(self.feeds)} feeds given, "
+            f"{num_fetched} of {len(self.fetches)} fetches taken"
+        ]
+        lines += [
+            f"  {name}: {'fed' if fed else 'not fed yet'}" for name, fed in self.feeds.items()
+        ]
+        lines += [f"  {name}: {state_text(missing)}" for name, missing in self.fetches.items()]
+        return "\n".join(lines)
+
+
+def state_text(missing: tuple[str, ...] | None) -> str:
+    """How far a fetch is, given the feeds it waits for; None means that it was fetched."""
+    if missing is None:
+        return "taken"
+    return f"waits for {', '.join(missing)}" if missing else "ready"
 
 
 class PartialRuns:
@@ -223,10 +259,41 @@ class PartialRuns:
             )
         run.run_state.close()
 
+    def states(self) -> list[PartialRunState]:
+        """How far each partial run is, in the order they were begun."""
+        with self._lock:
+            runs = list(self._runs.items())
+        found = []
+        for handle, run in runs:
+            open_fetches = [name for name, is_fetched in run.fetched.items() if not is_fetched]
+            missing: dict[str, dict[str, None]] = {name: {} for name in open_fetches}
+            for fetch, feed in self._missing_feeds(run, set(), open_fetches):
+                missing[fetch][feed] = None
+            fetches = {
+                name: None if is_fetched else tuple(missing[name])
+                for name, is_fetched in run.fetched.items()
+            }
+            found.append(PartialRunState(handle, dict(run.fed), fetches, run.signature.targets))
+        return found
+
     def _check_computable(self, run: _PartialRun, feeds: set[str], fetches: Iterable[str]) -> None:
-        """Refuses a fetch that needs a declared feed which is still missing.
+        """Refuses a fetch that needs a declared feed which is still missing."""
+        for fetch, _ in self._missing_feeds(run, feeds, fetches):
+            raise errors.invalid_argument(
+                f"Fetch {fetch} can't be computed from the feeds that have been fed so far."
+            )
+
+    def _missing_feeds(
+        self, run: _PartialRun, feeds: set[str], fetches: Iterable[str]
+    ) -> Iterator[tuple[str, str]]:
+        """Pairs of a fetch and a declared feed that it needs and that is still missing.
 
         As in TensorFlow, also one that is needed only for a tensor that was fed.
+
+        Args:
+          run: the run.
+          feeds: what is being fed now.
+          fetches: the fetches asked about.
         """
         graph = self._session.graph
         assert graph is not None
@@ -247,9 +314,8 @@ class PartialRuns:
             while stack:
                 tensor, is_behind_feed = stack.pop()
                 if tensor in missing and not (is_behind_feed and tensor[1] == CONTROL_SLOT):
-                    raise errors.invalid_argument(
-                        f"Fetch {fetch} can't be computed from the feeds that have been fed so far."
-                    )
+                    yield fetch, missing[tensor]
+                    continue
                 is_behind_feed = is_behind_feed or tensor in fed
                 node = graph.find_node(tensor[0])
                 if node is None or (node.name, is_behind_feed) in seen:

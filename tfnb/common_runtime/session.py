@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.device import DeviceAttributes
     from tfnb.common_runtime.device_mgr import DeviceMgr
+    from tfnb.common_runtime.partial_run import PartialRunState
     from tfnb.proto import config_pb2, graph_pb2
 
 
@@ -91,6 +92,10 @@ class Session(ABC):
     ) -> str:
         """Starts a step that is fed and fetched piece by piece; returns its handle."""
         raise errors.unimplemented("Partial run is not supported for this session.")
+
+    def partial_run_states(self) -> list[PartialRunState]:
+        """How far each partial run is; none where this kind of session does not tell."""
+        return []
 
     def partial_run(
         self, handle: str, feeds: Mapping[str, Any], fetches: Sequence[str]

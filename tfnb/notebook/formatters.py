@@ -10,11 +10,13 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.session import BaseSession
+from tfnb.common_runtime.partial_run import PartialRunState
 from tfnb.framework.graph import Graph
 from tfnb.framework.operation import Operation
 from tfnb.framework.tensor import Tensor
 from tfnb.notebook.attr_text import cut, one_line
 from tfnb.notebook.graph_scene import describe_graph, operation_attrs, tensor_shape_text
+from tfnb.notebook.partial_run_svg import partial_run_svg
 from tfnb.notebook.scene import Scene, build_scene
 from tfnb.notebook.scene_svg import scene_svg
 from tfnb.notebook.scene_text import scene_text
@@ -48,6 +50,8 @@ class Formatters:
         """Registers the displays."""
         self._register("image/svg+xml", Graph, graph_svg)
         self._register("text/plain", Graph, _pretty(graph_text))
+        self._register("image/svg+xml", PartialRunState, partial_run_svg)
+        self._register("text/plain", PartialRunState, _pretty(str))
         self._register("text/html", Tensor, _html(tensor_rows))
         self._register("text/plain", Tensor, _pretty(tensor_text))
         self._register("text/html", Operation, _html(operation_rows))

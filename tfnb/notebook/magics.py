@@ -44,6 +44,7 @@ _HELP = """\
 %tfnb summary [file]       what a model takes, gives and needs: a file, a folder, the default graph
 %tfnb devices              the default session and its devices
 %tfnb diff [a] [b]         what differs: a kept state, two graphs, or two runs of a cell
+%tfnb partial              partial runs in flight: what was fed, which fetches are ready
 %tfnb error                the traceback of the last error, unfolded
 %tfnb source               the Python functions that the default session's graphs run as
 %tfnb running              which nodes run now, or wait: of steps in other threads
@@ -57,7 +58,7 @@ The same from Python: tfnb.notebook.graph, placement, partitions, watch, record,
 
 LINE_COMMANDS = (
     "graph", "placement", "partitions", "diff", "devices", "running", "source", "summary", "error",
-    "help",
+    "partial", "help",
 )  # fmt: skip
 CELL_COMMANDS = ("watch", "record", "debug", "cell")
 
@@ -217,6 +218,18 @@ class TfnbMagics(Magics):
         parse(self.running, line)
         texts = [one.waiting() for one in live_sessions() if one._session.active_steps()]
         print("\n".join(texts) or "No step is in flight.")
+
+    @subcommand(
+        "tfnb partial",
+    )
+    def partial(self, line: str) -> None:
+        """Show the partial runs in flight: what was fed, which fetches are ready."""
+        parse(self.partial, line)
+        runs = [state for session in live_sessions() for state in session.partial_runs()]
+        for state in runs:
+            show(state) if is_notebook(self._shell) else print(state)
+        if not runs:
+            print("No partial run is in flight.")
 
     @subcommand(
         "tfnb error",
