@@ -265,6 +265,7 @@ from tfnb.ops.cwise_unary_ops import sinh as sinh
 from tfnb.ops.cwise_unary_ops import square as square
 from tfnb.ops.cwise_unary_ops import tan as tan
 from tfnb.ops.cwise_unary_ops import tanh as tanh
+from tfnb.ops.data.ragged_spec import RaggedTensorSpec as RaggedTensorSpec
 from tfnb.ops.data.structure import SparseTensorSpec as SparseTensorSpec
 from tfnb.ops.data.structure import TensorSpec as TensorSpec
 from tfnb.ops.data_flow_ops import dynamic_partition as dynamic_partition
@@ -694,6 +695,7 @@ __all__ = [
     "QUANTIZED_DTYPES",
     "QueueBase",
     "RaggedTensor",
+    "RaggedTensorSpec",
     "RandomShuffleQueue",
     "ReaderBase",
     "RegisterGradient",

@@ -390,18 +390,18 @@ def test_every_op_that_touches_files_says_so() -> None:
         "ReadFile MatchingFiles RestoreV2 Restore RestoreSlice ReaderReadV2 ReaderRead RecordInput "
         "ReaderReadUpToV2 ReaderReadUpTo InitializeTableFromTextFileV2 ImmutableConst "
         "TextLineDataset TFRecordDataset TFRecordDatasetV2 FixedLengthRecordDataset "
-        "FixedLengthRecordDatasetV2"
+        "FixedLengthRecordDatasetV2 CSVDataset CSVDatasetV2 SqlDataset MatchingFilesDataset"
     )
-    writing = (
-        "WriteFile SaveV2 Save SaveSlices PrintV2 MergeV2Checkpoints CacheDataset CacheDatasetV2"
-    )
+    writing = "WriteFile SaveV2 Save SaveSlices PrintV2 MergeV2Checkpoints DatasetToTFRecord"
+    both = {"CacheDataset": {"read", "write"}, "CacheDatasetV2": {"read", "write"}}
     wanted = {
         **dict.fromkeys(reading.split(), "read"),
         **dict.fromkeys(writing.split(), "write"),
-        **dict.fromkeys(["PyFunc", "PyFuncStateless"], "python"),
+        **dict.fromkeys(["PyFunc", "PyFuncStateless", "EagerPyFunc"], "python"),
     }
-    assert {name: known.get(name) for name in wanted} == {
-        name: {kind} for name, kind in wanted.items()
+    assert {name: known.get(name) for name in (*wanted, *both)} == {
+        **{name: {kind} for name, kind in wanted.items()},
+        **both,
     }
     for name, op in op_registry.all_ops().items():
         names = {arg.name for arg in op.op_def.inputs} | set(op.op_def.attr_by_name)

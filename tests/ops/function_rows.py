@@ -6,6 +6,10 @@ or what a session can fetch. TensorFlow's own Python reads this file too.
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,11 +45,70 @@ ROWS = [
     "tf.nn.ctc_unique_labels(repeats.astype('int32'))",
     "tf.nn.collapse_repeated(repeats, np.array([4, 3, 4]))",
     "tf.nn.collapse_repeated(repeats, np.array([1, 2, 2], np.int32))",
+    *(
+        f"tf.data.Dataset.{row}"
+        for row in (
+            "from_tensor_slices(ragged())",
+            "from_tensors(ragged()).map(lambda x: x.with_values(x.values * 2))",
+            "from_tensor_slices({'a': ragged(), 'b': [1, 2, 3]}).batch(2)",
+            "range(3).map(lambda x: tf.ragged.range([x, 2])).batch(2)",
+            "from_tensors(tf.ragged.constant([[[1], [2, 3]], [[]]])).unbatch()",
+            "from_tensor_slices(ragged()).batch(2).repeat(2).cache()",
+            "range(4).map(lambda x: tf.range(x)).ragged_batch(3)",
+            "range(4).map(lambda x: {'a': tf.ones([x, 2]), 'b': x}).ragged_batch(3, True)",
+            "from_tensors(tf.SparseTensor([[0, 1], [1, 0]], [5, 6], [2, 3])).unbatch()",
+            "range(10).batch(4).rebatch(3)",
+            "range(10).batch(4).rebatch([1, 2], drop_remainder=True)",
+            "range(10).batch(4).rebatch(20)",
+            "from_tensor_slices(tf.zeros([5, 2])).batch(2).rebatch(4)",
+            "range(5).map(lambda x: tf.range(x)).sparse_batch(2, [6])",
+            "range(7).apply(experimental.group_by_reducer(lambda x: x % 3, experimental.Reducer("
+            "lambda k: (k * 0, tf.constant(0.0)), lambda s, x: (s[0] + x, s[1] + 1.0), "
+            "lambda a, b: (a, b))))",
+            "from_tensors({'a': 1.0}).repeat(3).apply(experimental.pad_to_cardinality(5))",
+            "range(3).apply(experimental.copy_to_device('/cpu:0'))",
+        )
+    ),
+    "experimental.from_list([(1, 'a'), (2, 'b')])",
+    "experimental.from_list([{'x': [1]}, {'x': [2, 3]}])",
+    *(
+        f"experimental.{row}"
+        for row in (
+            "CsvDataset(files, [[0], [''], 0.5], header=True)",
+            "CsvDataset(files, [tf.constant([7], tf.int64), ['u']], header=True, "
+            "select_cols=[0, 1])",
+            "CsvDataset(files[0], [[0], [''], 0.5], header=True, na_value='w', field_delim=',')",
+            "make_csv_dataset(files, 2, num_epochs=1, shuffle=False)",
+            "make_csv_dataset(files, 2, num_epochs=1, shuffle=False, label_name='a', "
+            "select_columns=['a', 'c'])",
+            "make_csv_dataset(files, 3, shuffle=False).take(3)",
+            "make_csv_dataset(files, 2, num_epochs=1, shuffle=False, column_names=['u', 'v', 'w'], "
+            "column_defaults=[0.0, 'q', 2.5])",
+            "make_csv_dataset(files[0], 2, header=False, num_epochs=1, shuffle=False, "
+            "column_names=['u', 'v', 'w'])",
+            "SqlDataset('sqlite', database, 'select a, b, c from t order by a', "
+            "(tf.int64, tf.string, tf.float64))",
+            "SqlDataset('sqlite', database, 'select c > 0 from t order by a', (tf.bool,))",
+            "make_batched_features_dataset(examples, 2, features, num_epochs=1, shuffle=False)",
+            "make_batched_features_dataset(examples, 2, features, num_epochs=1, shuffle=False, "
+            "label_key='i')",
+        )
+    ),
+    *(
+        "tf.data.Dataset.from_tensors(['q', 'r', 'zz']).map(experimental.index_table_from_dataset("
+        f"tf.data.Dataset.from_tensor_slices(['p', 'q', 'r']){more}).lookup)"
+        for more in ("", ", vocab_size=2", ", num_oov_buckets=3")
+    ),
 ]
 
 
 def values(tf: Any, rows: list[str]) -> dict[str, Any]:
-    """The arrays that each row gives, by "<row>:<number>"."""
+    """The arrays that each row gives, by "<row>:<number>"; of a dataset those of its elements."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _values(tf, rows, _files(tf, Path(folder)))
+
+
+def _values(tf: Any, rows: list[str], files: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     def with_gradient(function: Any, x: Any) -> Any:
@@ -53,18 +116,70 @@ def values(tf: Any, rows: list[str]) -> dict[str, Any]:
         y = function(tensor)
         return y, tf.gradients(y, tensor)
 
+    functions = {
+        "with_gradient": with_gradient,
+        "ragged": lambda: tf.ragged.constant([[1, 2], [], [3, 4, 5]]),
+        "experimental": tf.data.experimental,
+        "features": {"i": tf.FixedLenFeature([], tf.int64), "s": tf.VarLenFeature(tf.string)},
+    }
     for row in rows:
+        names = {"tf": tf, "np": np, **functions, **files, **NAMES}
         with tf.Graph().as_default(), tf.Session() as session:
             tf.set_random_seed(5)
-            names = {"tf": tf, "np": np, "with_gradient": with_gradient, **NAMES}
-            built = eval(row, names)
-            session.run(tf.global_variables_initializer())
-            for index, value in enumerate(_flat(session.run(built))):
-                found[f"{row}:{index}"] = np.asarray(value)
+            try:
+                given = _given(tf, session, eval(row, names))
+            except (tf.OpError, ValueError, TypeError) as error:
+                given = [type(error).__name__]
+        for index, value in enumerate(_flat(given)):
+            array = np.asarray(value)
+            array = array.astype(np.bytes_) if array.dtype == object else array
+            found[f"{row}:{index}"] = array
     return found
 
 
+def _given(tf: Any, session: Any, built: Any) -> Any:
+    """What was built gives; of a dataset its first elements."""
+    if not hasattr(built, "element_spec"):
+        session.run(tf.global_variables_initializer())
+        return session.run(built)
+    iterator = tf.data.make_initializable_iterator(built)
+    following = iterator.get_next()
+    session.run([tf.tables_initializer(), iterator.initializer])
+    given = []
+    with contextlib.suppress(tf.errors.OutOfRangeError):
+        while len(given) < 20:
+            given.append(session.run(following))
+    return given
+
+
+def _files(tf: Any, folder: Path) -> dict[str, Any]:
+    """Files that rows read."""
+    first, second = folder / "a.csv", folder / "b.csv"
+    first.write_text('a,b,c\n1,x,2.5\n3,"y,\nz",\n,w,4\n')
+    second.write_text('a,b,c\n7,"q""q",1\n99999999999,,2\n')
+    database = folder / "database"
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute("create table t(a int, b text, c real)")
+        connection.executemany("insert into t values(?, ?, ?)", [(1, "x", 2.5), (2, None, None)])
+        connection.commit()
+    with tf.python_io.TFRecordWriter(str(folder / "examples")) as writer:
+        for number in range(3):
+            example = tf.train.Example()
+            example.features.feature["i"].int64_list.value.append(number)
+            example.features.feature["s"].bytes_list.value.extend([b"v"] * number)
+            writer.write(example.SerializeToString())
+    return {
+        "files": [str(first), str(second)],
+        "database": str(database),
+        "examples": str(folder / "examples"),
+    }
+
+
 def _flat(value: Any) -> list[Any]:
+    if hasattr(value, "row_splits"):
+        return [*_flat(value.values), value.row_splits]
+    if isinstance(value, dict):
+        value = [value[key] for key in sorted(value)]
     if isinstance(value, list | tuple):
         return [one for part in value for one in _flat(part)]
     return [value]

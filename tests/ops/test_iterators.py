@@ -250,13 +250,6 @@ def test_many_get_nexts_are_warned_of() -> None:
         iterator.get_next()
 
 
-def test_a_cache_in_a_file_is_refused() -> None:
-    """It says what to use instead."""
-    element = next_of(tf.data.Dataset.range(3).cache("somewhere"))
-    with tf.Session() as session, pytest.raises(tf.errors.UnimplementedError, match="in memory"):
-        session.run(element)
-
-
 def test_ops_of_old_graphs_give_the_same_as_those_of_new_ones() -> None:
     """BatchDataset, PaddedBatchDataset, ParallelMapDataset, ParallelInterleaveDataset and kin."""
     numbers = tf.data.Dataset.range(1, 6)

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 # -------------------------------------------------------------------------------------------- batch
 
 
-class _BatchIterator(DatasetIterator):
+class BatchIterator(DatasetIterator):
+    """So many elements at a time, joined by a function."""
+
     def __init__(
         self,
         inner: DatasetIterator,
@@ -94,7 +96,7 @@ def _batches(
     return Dataset(
         types,
         shapes,
-        lambda scope: _BatchIterator(source.make(scope), size, drop_remainder, join),
+        lambda scope: BatchIterator(source.make(scope), size, drop_remainder, join),
         _num_batches(source, size, drop_remainder),
     )
 

@@ -46,13 +46,15 @@ class _FilesIterator(ImmediateIterator):
             go_on_or_end(ctx)
 
 
-def _names_of(filenames: Any) -> list[bytes]:
+def names_of(filenames: Any) -> list[bytes]:
+    """The names in a scalar or vector."""
     if np.ndim(filenames) > 1:
         raise errors.invalid_argument("`filenames` must be a scalar or a vector.")
     return [bytes(name) for name in np.asarray(filenames).reshape(-1)]
 
 
-def _compression_of(compression_type: Any) -> str:
+def compression_of(compression_type: Any) -> str:
+    """The compression, which must be one of those there are."""
     if np.ndim(compression_type):
         raise errors.invalid_argument("compression_type must be a scalar")
     kind: str = np.asarray(compression_type).item().decode()
@@ -61,13 +63,14 @@ def _compression_of(compression_type: Any) -> str:
     return kind
 
 
-def _contents(name: str, compression: str) -> bytes:
+def contents_of(name: str, compression: str) -> bytes:
+    """What is in a file, without its compression."""
     data = file_system.read_file(name)
     return inflated(data, compression) if compression and data else data
 
 
 def _records_dataset(filenames: Any, read: Callable[[str, int], Iterator[bytes]]) -> Dataset:
-    names = _names_of(filenames)
+    names = names_of(filenames)
     return Dataset((dtypes.string,), (TensorShape(()),), lambda scope: _FilesIterator(names, read))
 
 
@@ -85,11 +88,11 @@ _FILES = "filenames: string, compression_type: string, buffer_size: int64"
 )  # fmt: skip
 def text_line_dataset(xp: Any, filenames: Any, compression_type: Any, buffer_size: Any) -> Any:
     """The lines of files, without their ends."""
-    compression = _compression_of(compression_type)
+    compression = compression_of(compression_type)
     _check_buffer(buffer_size)
 
     def read(name: str, number: int) -> Iterator[bytes]:
-        lines = _contents(name, compression).split(b"\n")
+        lines = contents_of(name, compression).split(b"\n")
         if not lines[-1]:
             lines.pop()
         return iter([line.removesuffix(b"\r") for line in lines])
@@ -98,13 +101,13 @@ def text_line_dataset(xp: Any, filenames: Any, compression_type: Any, buffer_siz
 
 
 def _tf_record_dataset(filenames: Any, compression_type: Any, offsets: Any) -> Dataset:
-    compression = _compression_of(compression_type)
+    compression = compression_of(compression_type)
     starts = [int(start) for start in np.asarray(offsets).reshape(-1)]
-    if starts and len(starts) != len(_names_of(filenames)):
+    if starts and len(starts) != len(names_of(filenames)):
         raise errors.invalid_argument("`byte_offsets` must be of same size as `filenames`")
 
     def read(name: str, number: int) -> Iterator[bytes]:
-        data = _contents(name, compression)
+        data = contents_of(name, compression)
         start = starts[number] if starts else 0
         return (record for _, record in tf_records(data[start:] if start else data))
 
@@ -147,7 +150,7 @@ def _fixed_length(
         raise errors.invalid_argument("footer_bytes must be >= 0")
 
     def read(name: str, number: int) -> Iterator[bytes]:
-        data = _contents(name, compression)
+        data = contents_of(name, compression)
         body = len(data) - header - footer
         if body % size or body < 0:
             raise errors.invalid_argument(
@@ -199,5 +202,5 @@ def fixed_length_record_dataset_v2(
 ) -> Any:
     """Pieces of one size of files, which may be compressed."""
     _check_buffer(buffer_size)
-    compression = _compression_of(compression_type)
+    compression = compression_of(compression_type)
     return _fixed_length(filenames, header_bytes, record_bytes, footer_bytes, compression)

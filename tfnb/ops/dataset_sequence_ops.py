@@ -457,12 +457,11 @@ class _CachedIterator(ImmediateIterator):
 def _cached(
     source: Dataset, filename: Any, find: Callable[[IteratorScope], MemoryCache]
 ) -> Callable[[IteratorScope], DatasetIterator]:
-    name = np.asarray(filename).item()
+    name = np.asarray(filename).item().decode("utf-8", "surrogateescape")
     if name:
-        raise errors.unimplemented(
-            f"A cache in a file ({name.decode(errors='replace')!r}) is not supported: leave the "
-            "file name of cache() out to keep the elements in memory."
-        )
+        from tfnb.ops.dataset_file_cache import cached_in_file
+
+        return lambda scope: cached_in_file(source, name, scope)
 
     def make(scope: IteratorScope) -> DatasetIterator:
         cache = find(scope)
@@ -475,7 +474,7 @@ def _cached(
 
 @register_op(
     "CacheDataset", f"{_IN}, filename: string -> handle: variant", *OUTPUTS, METADATA,
-    shape=scalar_handle, devices=("CPU",), effects="write filename",
+    shape=scalar_handle, devices=("CPU",), effects="read filename, write filename",
 )  # fmt: skip
 def cache_dataset(
     xp: Any,
@@ -485,11 +484,7 @@ def cache_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """The elements of a dataset, which is gone through once.
-
-    Raises:
-      UnimplementedError: the elements are to be kept in a file.
-    """
+    """The elements of a dataset, which is gone through once."""
     source, cache = as_dataset(input_dataset), MemoryCache()
     make = _cached(source, filename, lambda scope: cache)
     return Dataset(output_types, output_shapes, make, source.cardinality)
@@ -497,7 +492,8 @@ def cache_dataset(
 
 @register_op(
     "CacheDatasetV2", f"{_IN}, filename: string, cache: resource -> handle: variant", *OUTPUTS,
-    METADATA, stateful=True, shape=scalar_handle, devices=("CPU",), effects="write filename",
+    METADATA, stateful=True, shape=scalar_handle, devices=("CPU",),
+    effects="read filename, write filename",
 )  # fmt: skip
 def cache_dataset_v2(
     ctx: OpKernelContext,

@@ -399,7 +399,8 @@ def _lookup(ctx: OpKernelContext, handle: Any, *attrs: str) -> LookupTable:
     return table
 
 
-def _initializable(ctx: OpKernelContext, handle: Any, *attrs: str) -> HashTable:
+def initializable_table(ctx: OpKernelContext, handle: Any, *attrs: str) -> HashTable:
+    """The table behind a handle, which must be one that is filled once."""
     table: LookupTable = find_resource(ctx, handle, _TYPE)
     if not isinstance(table, HashTable):
         raise errors.invalid_argument(f"Table {table.name} is not initializable")
@@ -413,7 +414,7 @@ def _initializable(ctx: OpKernelContext, handle: Any, *attrs: str) -> HashTable:
 )  # fmt: skip
 def initialize_table_v2(ctx: OpKernelContext, table_handle: Any, keys: Any, values: Any) -> None:
     """Fills a table from tensors."""
-    _initializable(ctx, table_handle, "Tkey", "Tval").initialize(keys, values)
+    initializable_table(ctx, table_handle, "Tkey", "Tval").initialize(keys, values)
 
 
 @register_op(
@@ -436,7 +437,7 @@ def initialize_table_from_text_file_v2(
     """Fills a table from the lines of a file; one that is filled stays as it is."""
     if len(delimiter) != 1:
         raise errors.invalid_argument("delimiter should be only 1 char")
-    table = _initializable(ctx, table_handle)
+    table = initializable_table(ctx, table_handle)
     path = np.asarray(filename, dtype=object)
     if path.size != 1:
         raise errors.invalid_argument(

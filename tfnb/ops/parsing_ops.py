@@ -203,7 +203,7 @@ def _csv_shape(c: InferenceContext) -> list[TensorShape]:
     return [c.inputs[0]] * c.num_outputs
 
 
-class _CsvReader:
+class CsvReader:
     """Cuts lines into fields, as RFC 4180 says."""
 
     def __init__(self, delimiter: str, use_quotes: bool, columns: list[int]) -> None:
@@ -268,7 +268,8 @@ class _CsvReader:
         return bytes(field), position + 2
 
 
-def _csv_value(field: bytes, dtype: DType, column: int, record: int) -> Any:
+def csv_value(field: bytes, dtype: DType, column: int, record: int) -> Any:
+    """A field as a value of a dtype."""
     value: Any
     if dtype is dtypes.string:
         return field
@@ -318,7 +319,7 @@ def decode_csv_op(
             raise errors.invalid_argument(
                 f"There should only be 1 default per field but field {index} has {default.size}"
             )
-    reader = _CsvReader(field_delim, use_quote_delim, select_cols)
+    reader = CsvReader(field_delim, use_quote_delim, select_cols)
     missing = {b"", as_bytes(na_value)}
     columns: list[list[Any]] = [[] for _ in OUT_TYPE]
     for record, line in enumerate(records.reshape(-1).tolist()):
@@ -329,7 +330,7 @@ def decode_csv_op(
             )
         for column, (field, dtype) in enumerate(zip(fields, OUT_TYPE, strict=True)):
             if field not in missing:
-                columns[column].append(_csv_value(field, dtype, column, record))
+                columns[column].append(csv_value(field, dtype, column, record))
                 continue
             default = record_defaults[column]
             if default.size != 1:

@@ -48,20 +48,8 @@ _REPLACED = {
     "tf.saved_model.experimental": f"{_GRAPHS_ONLY}: use tf.saved_model.Builder",
     "tf.train.CheckpointOptions": "use the arguments of tf.train.Saver",
     "tf.data.NumpyIterator": f"{_GRAPHS_ONLY}: use tf.data.make_one_shot_iterator",
-    "tf.data.experimental.CsvDataset": "map tf.decode_csv over a tf.data.TextLineDataset",
-    "tf.data.experimental.make_csv_dataset": "map tf.decode_csv over a tf.data.TextLineDataset",
-    "tf.data.experimental.make_batched_features_dataset": (
-        "map tf.parse_example over a batched tf.data.TFRecordDataset"
-    ),
-    "tf.data.experimental.parse_example_dataset": "use dataset.map with tf.parse_example",
-    "tf.data.experimental.prefetch_to_device": "the session copies what a device needs",
-    "tf.data.experimental.copy_to_device": "the session copies what a device needs",
-    "tf.data.experimental.dense_to_sparse_batch": "use dataset.padded_batch",
     "tf.data.experimental.snapshot": "dataset.cache() keeps elements in memory",
-    "tf.data.experimental.group_by_reducer": "use group_by_window, with window.reduce",
-    "tf.data.experimental.rejection_resample": "use dataset.filter with tf.random_uniform",
     "tf.data.experimental.make_saveable_from_iterator": "the place of an iterator is not saved",
-    "tf.data.experimental.TFRecordWriter": "use tf.python_io.TFRecordWriter",
     "tf.optimizers": "use tf.train, for example tf.train.AdamOptimizer",
 }
 _NO_SEQUENCES = (
@@ -164,24 +152,14 @@ _GROUPS = {
         for kind in ("Optional", "RaggedTensor", "SparseTensor", "TensorArray", "Tensor")
     )
     + " data.experimental.Structure",
-    "fill the table from a list or a file: tf.lookup.KeyValueTensorInitializer": (
-        "data.experimental.DatasetInitializer data.experimental.index_table_from_dataset "
-        "data.experimental.table_from_dataset"
-    ),
     "elements are computed when they are asked for: there is nothing to tune": (
         "data.experimental.AutotuneAlgorithm data.experimental.get_model_proto "
         "data.experimental.ExternalStatePolicy data.experimental.enable_debug_mode "
         "data.experimental.SHARD_HINT"
     ),
-    "use dataset.padded_batch": "data.experimental.dense_to_ragged_batch",
-    "use group_by_window, with window.reduce": "data.experimental.Reducer",
-    "read the rows with sqlite3, in Dataset.from_generator": "data.experimental.SqlDataset",
-    "use Dataset.from_tensor_slices": "data.experimental.from_list",
     "use dataset.cache or files of tf.python_io.TFRecordWriter": (
         "data.experimental.distributed_save"
     ),
-    "use dataset.concatenate with Dataset.repeat": "data.experimental.pad_to_cardinality",
-    "use tf.unique on a batch, or a set in Dataset.from_generator": "data.experimental.unique",
     "datasets are computed in the process that asks": (
         "data.experimental.service data.experimental.ServiceOptions"
     ),

@@ -383,13 +383,32 @@ TABLE: dict[str, dict[str, str]] = {
             "AutoShardPolicy AutotuneOptions DistributeOptions OptimizationOptions ThreadingOptions"
         ),
     },
+    "tfnb.ops.data.ragged_spec": {
+        "tf": "RaggedTensorSpec",
+    },
     "tfnb.ops.data.readers": {
         "data": "FixedLengthRecordDataset TFRecordDataset TextLineDataset",
+    },
+    "tfnb.ops.data.rebatching": {
+        "data.experimental": (
+            "Reducer copy_to_device dense_to_ragged_batch dense_to_sparse_batch from_list "
+            "group_by_reducer pad_to_cardinality prefetch_to_device"
+        ),
+    },
+    "tfnb.ops.data.resampling": {
+        "data.experimental": "rejection_resample:rejection_resample_transformation",
     },
     "tfnb.ops.data.structure": {
         "data": "DatasetSpec",
         "data.experimental": "DatasetStructure:DatasetSpec get_structure",
         "tf": "TensorSpec SparseTensorSpec",
+    },
+    "tfnb.ops.data.tables": {
+        "data.experimental": (
+            "CsvDataset DatasetInitializer SqlDataset TFRecordWriter index_table_from_dataset "
+            "make_batched_features_dataset make_csv_dataset parse_example_dataset "
+            "table_from_dataset"
+        ),
     },
     "tfnb.ops.data_flow_ops": {
         "tf": "dynamic_partition dynamic_stitch",
@@ -1247,24 +1266,27 @@ OPS: dict[str, str] = {
         "BytesProducedStatsDataset CudnnRNN CudnnRNNBackprop CudnnRNNBackpropV2 CudnnRNNBackpropV3 "
         "CudnnRNNCanonicalToParams CudnnRNNCanonicalToParamsV2 CudnnRNNParamsSize "
         "CudnnRNNParamsToCanonical CudnnRNNParamsToCanonicalV2 CudnnRNNV2 CudnnRNNV3 Dawsn "
-        "ExperimentalBytesProducedStatsDataset ExperimentalLatencyStatsDataset "
+        "DenseToSparseBatchDataset ExperimentalBytesProducedStatsDataset "
+        "ExperimentalDenseToSparseBatchDataset ExperimentalGroupByReducerDataset "
+        "ExperimentalLatencyStatsDataset ExperimentalMatchingFilesDataset "
         "ExperimentalMaxIntraOpParallelismDataset ExperimentalNonSerializableDataset "
-        "ExperimentalParallelInterleaveDataset ExperimentalPrivateThreadPoolDataset Expint "
-        "ExtractGlimpse ExtractGlimpseV2 FFT FFT2D FFT3D FIFOQueue FresnelCos FresnelSin IFFT "
-        "IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D InitializeTable InitializeTableFromTextFile "
-        "InterleaveDataset LatencyStatsDataset LearnedUnigramCandidateSampler "
-        "LegacyParallelInterleaveDatasetV2 LookupTableExport LookupTableFind LookupTableImport "
-        "LookupTableInsert LookupTableSize MaxIntraOpParallelismDataset NonSerializableDataset "
-        "PaddingFIFOQueue ParallelInterleaveDataset ParallelInterleaveDatasetV2 "
-        "ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 PriorityQueue "
-        "PrivateThreadPoolDataset QuantizedConv2DAndRelu QuantizedConv2DAndReluAndRequantize "
-        "QuantizedConv2DAndRequantize QuantizedConv2DPerChannel QuantizedConv2DWithBias "
-        "QuantizedConv2DWithBiasAndRelu QuantizedConv2DWithBiasAndReluAndRequantize "
-        "QuantizedConv2DWithBiasAndRequantize QuantizedDepthwiseConv2D "
-        "QuantizedDepthwiseConv2DWithBias QuantizedDepthwiseConv2DWithBiasAndRelu "
+        "ExperimentalParallelInterleaveDataset ExperimentalPrivateThreadPoolDataset "
+        "ExperimentalRebatchDataset Expint ExtractGlimpse ExtractGlimpseV2 FFT FFT2D FFT3D "
+        "FIFOQueue FresnelCos FresnelSin GroupByReducerDataset IFFT IFFT2D IFFT3D IRFFT IRFFT2D "
+        "IRFFT3D InitializeTable InitializeTableFromTextFile InterleaveDataset LatencyStatsDataset "
+        "LearnedUnigramCandidateSampler LegacyParallelInterleaveDatasetV2 LookupTableExport "
+        "LookupTableFind LookupTableImport LookupTableInsert LookupTableSize MatchingFilesDataset "
+        "MaxIntraOpParallelismDataset NonSerializableDataset PaddingFIFOQueue "
+        "ParallelInterleaveDataset ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 "
+        "ParallelInterleaveDatasetV4 PriorityQueue PrivateThreadPoolDataset QuantizedConv2DAndRelu "
+        "QuantizedConv2DAndReluAndRequantize QuantizedConv2DAndRequantize "
+        "QuantizedConv2DPerChannel QuantizedConv2DWithBias QuantizedConv2DWithBiasAndRelu "
+        "QuantizedConv2DWithBiasAndReluAndRequantize QuantizedConv2DWithBiasAndRequantize "
+        "QuantizedDepthwiseConv2D QuantizedDepthwiseConv2DWithBias "
+        "QuantizedDepthwiseConv2DWithBiasAndRelu "
         "QuantizedDepthwiseConv2DWithBiasAndReluAndRequantize RFFT RFFT2D RFFT3D "
-        "RandomShuffleQueue ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad "
-        "ResourceApplyAdagradDA ResourceApplyAdagradV2 ResourceApplyAdam "
+        "RandomShuffleQueue RebatchDataset ResourceApplyAdaMax ResourceApplyAdadelta "
+        "ResourceApplyAdagrad ResourceApplyAdagradDA ResourceApplyAdagradV2 ResourceApplyAdam "
         "ResourceApplyAdamWithAmsgrad ResourceApplyAddSign ResourceApplyCenteredRMSProp "
         "ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyGradientDescent "
         "ResourceApplyKerasMomentum ResourceApplyMomentum ResourceApplyPowerSign "
@@ -1364,6 +1386,9 @@ OPS: dict[str, str] = {
         "FilterDataset FlatMapDataset GroupByWindowDataset MapDataset ParallelFilterDataset "
         "ParallelMapDataset ParallelMapDatasetV2 ReduceDataset ScanDataset TakeWhileDataset"
     ),
+    "tfnb.ops.dataset_rebatch_ops": (
+        "GetElementAtIndex ListDataset RebatchDatasetV2 SamplingDataset SlidingWindowDataset"
+    ),
     "tfnb.ops.dataset_sequence_ops": (
         "AnonymousMemoryCache AssertCardinalityDataset AssertNextDataset CacheDataset "
         "CacheDatasetV2 ConcatenateDataset DeleteMemoryCache DirectedInterleaveDataset "
@@ -1380,6 +1405,11 @@ OPS: dict[str, str] = {
     "tfnb.ops.dataset_source_ops": (
         "ExperimentalRandomDataset GeneratorDataset RandomDataset RangeDataset "
         "SparseTensorSliceDataset TensorDataset TensorSliceDataset"
+    ),
+    "tfnb.ops.dataset_table_ops": (
+        "CSVDataset CSVDatasetV2 DatasetToTFRecord ExperimentalCSVDataset "
+        "ExperimentalDatasetToTFRecord ExperimentalSqlDataset InitializeTableFromDataset "
+        "SqlDataset"
     ),
     "tfnb.ops.einsum_ops": "Einsum",
     "tfnb.ops.example_ops": "ParseExample ParseExampleV2 ParseSingleExample",

@@ -628,14 +628,58 @@ class Dataset:
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """The rows of every element."""
+        specs = flat_specs(self.element_spec)
 
         def normalize(*args: Any) -> Any:
-            return args[0] if len(args) == 1 else args
+            element = args[0] if len(args) == 1 else args
+            if all(isinstance(one, TensorSpec) for one in specs):
+                return element
+            values = flat_values(self.element_spec, element)
+            return tuple(one.to_rows(value) for one, value in zip(specs, values, strict=True))
 
         source = self.map(normalize)
-        spec = map_specs(lambda one: one.unbatched(), source.element_spec)
+        spec = map_specs(lambda one: one.unbatched(), self.element_spec)
         variant = dataset_batch_ops.unbatch_dataset(source._variant_tensor, **flat_attrs(spec))
         return Dataset(variant, spec, [source])
+
+    def rebatch(
+        self, batch_size: Any, drop_remainder: Any = False, name: str | None = None
+    ) -> Dataset:
+        """Batches joined and cut again, to one size or to several in turn."""
+        from tfnb.ops.data.rebatching import rebatch
+
+        return rebatch(self, batch_size, drop_remainder)
+
+    def ragged_batch(
+        self,
+        batch_size: Any,
+        drop_remainder: Any = False,
+        row_splits_dtype: Any = dtypes.int64,
+        name: str | None = None,
+    ) -> Dataset:
+        """So many elements at a time as one; tensors whose shapes may differ become ragged."""
+        from tfnb.ops.data.rebatching import ragged_batch
+
+        return ragged_batch(self, batch_size, drop_remainder, row_splits_dtype)
+
+    def sparse_batch(self, batch_size: Any, row_shape: Any, name: str | None = None) -> Dataset:
+        """So many tensors at a time as one sparse tensor, with rows of a given shape."""
+        from tfnb.ops.data.rebatching import sparse_batch
+
+        return sparse_batch(self, batch_size, row_shape)
+
+    def rejection_resample(
+        self,
+        class_func: Callable[..., Any],
+        target_dist: Any,
+        initial_dist: Any = None,
+        seed: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Pairs of classes and elements, some left out so that classes are as often as wanted."""
+        from tfnb.ops.data.resampling import rejection_resample
+
+        return rejection_resample(self, class_func, target_dist, initial_dist, seed)
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Every element behind its number."""
@@ -710,7 +754,7 @@ class Dataset:
         )
 
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
-        """The elements, kept in memory once they have been gone through."""
+        """The elements, kept in memory or in a file once they have been gone through."""
         tensor = convert_to_tensor(filename, dtypes.string, name="filename")
         return self._same_elements(dataset_sequence_ops.cache_dataset, tensor)
 

@@ -17,6 +17,8 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
 from tfnb.framework.tensor import Tensor
+from tfnb.ops.data.ragged_spec import RaggedTensorSpec, as_ragged, common_shape, ragged_spec_of
+from tfnb.ops.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,17 +115,10 @@ class TensorSpec:
         """
         if not isinstance(other, TensorSpec) or other.dtype is not self.dtype:
             raise TypeError(f"{self} and {other} have no common spec.")
-        return TensorSpec(_common_shape(self.shape, other.shape), self.dtype)
+        return TensorSpec(common_shape(self.shape, other.shape), self.dtype)
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r})"
-
-
-def _common_shape(one: TensorShape, other: TensorShape) -> TensorShape:
-    if one.rank is None or one.rank != other.rank:
-        return TensorShape(None)
-    pairs = zip(one.as_list(), other.as_list())
-    return TensorShape([size if size == another else None for size, another in pairs])
 
 
 @dataclass(frozen=True)
@@ -208,7 +203,7 @@ class SparseTensorSpec:
         """
         if not isinstance(other, SparseTensorSpec) or other.dtype is not self.dtype:
             raise TypeError(f"{self} and {other} have no common spec.")
-        return SparseTensorSpec(_common_shape(self.shape, other.shape), self.dtype)
+        return SparseTensorSpec(common_shape(self.shape, other.shape), self.dtype)
 
     def __repr__(self) -> str:
         return f"SparseTensorSpec({self.shape!r}, {self.dtype!r})"
@@ -288,7 +283,7 @@ class DatasetSpec:
         return f"DatasetSpec({self.element_spec!r}, {as_shape(self.dataset_shape)!r})"
 
 
-_SPECS = (TensorSpec, SparseTensorSpec, DatasetSpec)
+_SPECS = (TensorSpec, SparseTensorSpec, RaggedTensorSpec, DatasetSpec)
 
 # --------------------------------------------------------------------------------------- structures
 
@@ -336,6 +331,8 @@ def _spec_of_one(value: Any) -> Any:
         return TensorSpec(value.shape, value.dtype.base_dtype)
     if isinstance(value, SparseTensor):
         return SparseTensorSpec(value.shape, value.dtype)
+    if isinstance(value, RaggedTensor):
+        return ragged_spec_of(value)
     element_spec = getattr(value, "element_spec", None)
     if element_spec is not None and hasattr(value, "_variant_tensor"):
         return DatasetSpec(element_spec)
@@ -351,6 +348,8 @@ def normalized(element: Any) -> Any:
         number += 1
         if isinstance(value, SparseTensorValue):
             return SparseTensor.from_value(value)
+        if isinstance(value, (RaggedTensor, RaggedTensorValue)):
+            return as_ragged(value)
         if isinstance(value, (SparseTensor, Tensor)) or hasattr(value, "_variant_tensor"):
             return value
         return convert_to_tensor(value, name=f"component_{number}")
