@@ -75,7 +75,10 @@ export class Panel {
     setText(part(element, "name"), link.name);
     part(element, "name").title = link.path;
     element.setAttribute("aria-label", `Kernel of ${link.name}`);
-    setText(part(element, "status"), link.isHere ? link.status : `${link.status}, without tfnb`);
+    // A kernel whose cell runs may call itself idle, because its subshell is.
+    const runs = link.snapshot?.sessions.some((one) => one.running.length > 0);
+    const status = runs ? "a step runs" : link.status;
+    setText(part(element, "status"), link.isHere ? status : `${status}, without tfnb`);
     part(element, "load").hidden = link.isHere;
     part(element, "views").hidden = !link.isHere;
     setText(part(element, "problem"), link.problem);

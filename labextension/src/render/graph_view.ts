@@ -17,7 +17,14 @@ import type { LayoutClient } from "./layout_client.ts";
 import { Legend } from "./legend.ts";
 import { paintMarks } from "./marks.ts";
 import { Minimap } from "./minimap.ts";
-import { boxShowing, initiallyOpen, MAX_VISIBLE, openAround, openLevel } from "./opening.ts";
+import {
+  boxShowing,
+  initiallyOpen,
+  MAX_VISIBLE,
+  openAround,
+  openAsBefore,
+  openLevel,
+} from "./opening.ts";
 import { type ColourBy, Colouring, colourings, patternDefinitions } from "./palette.ts";
 import { type ItemId, ROOT, type Scene } from "./scene.ts";
 import { SearchBox } from "./search_box.ts";
@@ -128,7 +135,9 @@ export class GraphView {
   }
 
   async setScene(scene: Scene): Promise<void> {
+    const { scene: before, open } = this;
     this.scene = scene;
+    this.arrangement = null; // of the scene before: its boxes have other numbers
     this.arranger = new Arranger(scene, this.layouts.layout);
     this.items = new ItemPainter(this.prefix, scene);
     this.edges = new EdgePainter(this.prefix, scene);
@@ -141,7 +150,8 @@ export class GraphView {
     this.colouring = new Colouring(this.options.colourBy, scene);
     this.selected = null;
     this.card.show(scene, null);
-    this.open = initiallyOpen(scene, this.arranger);
+    const kept = before && openAsBefore(before, open, scene);
+    this.open = kept?.size ? kept : initiallyOpen(scene, this.arranger);
     this.stage.replaceChildren(
       this.lanes.element,
       this.items.boxes,

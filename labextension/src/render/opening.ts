@@ -32,6 +32,21 @@ export function initiallyOpen(scene: Scene, arranger: Arranger): Set<number> {
   }
 }
 
+/** What was open in the scene before, where this one has it too: a graph that grows does not close. */
+export function openAsBefore(before: Scene, open: Set<number>, scene: Scene): Set<number> {
+  const names = new Set([...open].map((scope) => before.name(before.scopeItem(scope))));
+  const found = new Set<number>();
+  const walk = (scope: number) => {
+    for (const inner of scene.innerScopes(scope)) {
+      if (!names.has(scene.name(scene.scopeItem(inner)))) continue;
+      found.add(inner);
+      walk(inner);
+    }
+  };
+  if (!scene.isLanes) walk(ROOT);
+  return found;
+}
+
 /** Opens every closed scope that is seen, as far as the boxes stay few enough; gives how many stayed closed. */
 export function openLevel(scene: Scene, arrangement: Arrangement, open: Set<number>): number {
   let visible = arrangement.items.size;

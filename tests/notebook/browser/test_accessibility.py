@@ -110,20 +110,21 @@ def record() -> RunRecord:
     return recorded_loop()
 
 
-def complaints(page: Any) -> list[str]:
+def complaints(page: Any, where: str = "#place") -> list[str]:
     """What axe-core has against the page; rules about whole documents do not apply to a widget."""
     if not AXE.exists():
         pytest.skip("axe-core is not installed: npm --prefix labextension ci")
     page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
     found: list[str] = page.evaluate(
-        """async () => {
-          const result = await axe.run(document.getElementById("place"), {
+        """async (where) => {
+          const result = await axe.run(where, {
             runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"],
           });
           return result.violations.map((one) => `${one.id}: ${one.help}: ` +
             one.nodes.slice(0, 4).map((node) => `${node.html.slice(0, 160)} ` +
               node.any.map((check) => check.message).join("; ")).join(" | "));
-        }"""
+        }""",
+        where,
     )
     return found
 

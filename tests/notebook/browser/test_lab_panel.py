@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.notebook.browser.test_accessibility import complaints
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -59,3 +61,256 @@ def test_the_panel_shows_sessions_their_executors_and_what_they_hold(
     wait_for_text(panel, "1 element of 5")
     wait_for_text(panel, "float32 (3, 2) · 24 B")
     lab.page.screenshot(path=str(shots / "panel.png"))
+
+
+def open_graph(lab: Lab) -> Any:
+    """The graph of the first session in a tab, drawn."""
+    lab.page.get_by_role("button", name="Graph", exact=True).first.click()
+    return drawn(lab, "graph")
+
+
+def drawn(lab: Lab, view: str) -> Any:
+    """A view in a tab, once its graph is there."""
+    found = lab.page.locator(f".tfnb-lab-tab .tfnb-view-{view}")
+    found.locator("xpath=self::*[@data-ready]").wait_for(timeout=LIMIT_MS)
+    return found
+
+
+def press(panel: Any, name: str) -> None:
+    """A button of the panel or the toolbar."""
+    panel.get_by_role("button", name=name).first.click()
+
+
+def wait_until_done(lab: Lab) -> None:
+    """The cell that was started has ended."""
+    lab.page.wait_for_function("() => window.isDone", timeout=LIMIT_MS)
+
+
+@pytest.mark.parametrize("theme", ["Light", "Dark"])
+def test_a_graph_opens_beside_the_notebook_and_grows_with_it(
+    lab: Lab, notebook_of: Callable[..., str], shots: Path, theme: str
+) -> None:
+    """It survives that the cell runs again, and shows what that added."""
+    path = notebook_of(f"tab{theme}.ipynb", SETUP, 'tf.square(score, name="late");')
+    lab.open(path, theme=f"JupyterLab {theme}")
+    panel = show_panel(lab)
+    lab.run(0)
+    wait_for_text(panel, "float32 (3, 2)")
+    view = open_graph(lab)
+    notebook = lab.page.locator(".jp-NotebookPanel")
+    assert notebook.is_visible()
+    assert notebook.bounding_box()["x"] < view.bounding_box()["x"]
+    lab.page.evaluate("() => window.panel.content.activate()")
+    lab.run(1)
+    view.locator(".tfnb-label", has_text="late").wait_for(timeout=LIMIT_MS)
+    view.locator(".tfnb-node", has_text="score").first.click()
+    view.locator(".tfnb-card-name", has_text="score").wait_for(timeout=LIMIT_MS)
+    lab.page.wait_for_timeout(400)
+    lab.page.screenshot(path=str(shots / f"lab-{theme.lower()}.png"))
+    assert complaints(lab.page, ".tfnb-lab") == []
+    assert complaints(lab.page, ".tfnb-lab-tab") == []
+
+
+def test_a_running_loop_is_paused_resumed_and_cancelled(
+    lab: Lab, notebook_of: Callable[..., str], shots: Path
+) -> None:
+    """From the panel and from the notebook's toolbar, while the cell runs; the kernel works on."""
+    lab.open(notebook_of("steer.ipynb", SETUP, ENDLESS, "print(sess.run(tf.constant(3.0)))"))
+    panel = show_panel(lab)
+    lab.run(0)
+    lab.start(1)
+    wait_for_text(panel, "in iteration")
+    toolbar = lab.page.locator(".tfnb-lab-toolbar")
+    toolbar.get_by_text("running").wait_for(timeout=LIMIT_MS)
+    press(toolbar, "Pause the steps")
+    toolbar.get_by_text("held").wait_for(timeout=LIMIT_MS)
+    panel.get_by_text("held").wait_for(timeout=LIMIT_MS)
+    lines = panel.locator(".tfnb-lab-step [data-part=lines]")
+    lab.page.wait_for_timeout(700)  # the last news before it stood
+    before = lines.inner_text()
+    lab.page.wait_for_timeout(700)
+    assert lines.inner_text() == before
+    lab.page.screenshot(path=str(shots / "held.png"))
+    press(panel, "Resume direct_1")
+    toolbar.get_by_text("running").wait_for(timeout=LIMIT_MS)
+    panel.get_by_role("button", name="Cancel step").click()
+    wait_until_done(lab)
+    assert "cancelled in JupyterLab" in str(lab.outputs(1))
+    toolbar.wait_for(state="hidden", timeout=LIMIT_MS)
+
+    lab.start(1)
+    toolbar.get_by_text("running").wait_for(timeout=LIMIT_MS)
+    press(toolbar, "Cancel the running step")
+    wait_until_done(lab)
+    lab.run(2)
+    assert "3.0" in str(lab.outputs(2))
+
+
+def test_views_of_steps_live_in_tabs(lab: Lab, notebook_of: Callable[..., str]) -> None:
+    """Progress while it runs, the debugger's buttons, a recorded step, placement, partitions."""
+    short = "sess.run(score, {x: [[1.0, 2.0, 3.0]]})"
+    lab.open(notebook_of("views.ipynb", SETUP, short))
+    panel = show_panel(lab)
+    lab.run(0)
+    wait_for_text(panel, "float32 (3, 2)")
+    for name, view in (("Placement of score", "placement"), ("Partitions of score", "partitions")):
+        press(panel, name)
+        drawn(lab, view)
+    press(panel, "Progress")
+    press(panel, "Record")
+    lab.page.locator(".tfnb-view-run").wait_for(timeout=LIMIT_MS)
+    lab.run(1)
+    drawn(lab, "run")
+    lab.page.get_by_role("tab", name="Progress").click()
+    drawn(lab, "progress")
+    press(panel, "Debugger")
+    debugger = lab.page.locator(".tfnb-lab-tab .tfnb-view-debug")
+    debugger.get_by_role("button", name="Pause", exact=True).click()
+    lab.start(1)
+    debugger.locator(".tfnb-debug-heading", has_text="Stands before").wait_for(timeout=LIMIT_MS)
+    debugger.get_by_role("button", name="Continue", exact=True).click()
+    wait_until_done(lab)
+
+
+_SAVED = """async () => {
+  for (;;) {
+    const answer = await fetch("/lab/api/workspaces/default");
+    if (answer.ok && (await answer.text()).includes("tfnb-view:")) return;
+    await new Promise((go) => setTimeout(go, 100));
+  }
+}"""
+
+
+def test_panel_and_tabs_are_there_again_after_a_reload(
+    lab: Lab, notebook_of: Callable[..., str]
+) -> None:
+    """Also where a cell runs meanwhile: its step can be cancelled."""
+    lab.open(notebook_of("reload.ipynb", SETUP, ENDLESS))
+    panel = show_panel(lab)
+    lab.run(0)
+    wait_for_text(panel, "float32 (3, 2)")
+    open_graph(lab)
+    lab.page.evaluate(_SAVED)
+    lab.start(1)
+    wait_for_text(panel, "in iteration")
+    lab.page.goto(f"{lab.url}/lab")
+    lab.page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
+    lab.page.evaluate("async () => { await window.jupyterapp.restored; }")
+    drawn(lab, "graph")
+    panel = lab.page.locator(".tfnb-lab")
+    if not panel.is_visible():
+        panel = show_panel(lab)
+    wait_for_text(panel, "in iteration")
+    panel.get_by_role("button", name="Cancel step").click()
+    panel.locator(".tfnb-lab-step").wait_for(state="detached", timeout=LIMIT_MS)
+    lab.page.evaluate(
+        "() => { window.panel = window.jupyterapp.shell.currentWidget.sessionContext"
+        " ? window.jupyterapp.shell.currentWidget"
+        " : [...window.jupyterapp.shell.widgets('main')].find((one) => one.sessionContext); }"
+    )
+
+
+def test_a_tab_says_that_its_kernel_is_gone_and_finds_the_next(
+    lab: Lab, notebook_of: Callable[..., str]
+) -> None:
+    """After a restart; the picture stays until tfnb is there again."""
+    lab.open(notebook_of("restart.ipynb", SETUP))
+    panel = show_panel(lab)
+    lab.run(0)
+    wait_for_text(panel, "float32 (3, 2)")
+    press(panel, "Progress")
+    lab.page.locator(".tfnb-view-progress").wait_for(timeout=LIMIT_MS)
+    lab.page.evaluate("async () => { await window.panel.sessionContext.restartKernel(); }")
+    notice = lab.page.locator(".tfnb-lab-notice", has_text="tfnb is not loaded")
+    notice.wait_for(timeout=LIMIT_MS)
+    assert lab.page.locator(".tfnb-view-progress").is_visible()
+    lab.page.evaluate("async () => { await window.panel.sessionContext.session.kernel.info; }")
+    panel.get_by_role("button", name="Load tfnb").click()
+    notice.wait_for(state="hidden", timeout=LIMIT_MS)
+    wait_for_text(panel, "InteractiveSession")
+
+
+def test_several_kernels_are_shown_side_by_side(lab: Lab, notebook_of: Callable[..., str]) -> None:
+    """Each with its own sessions; names that are markup stay text."""
+    hostile = (
+        "%load_ext tfnb\nimport tfnb as tf\n"
+        'v = tf.FIFOQueue(3, tf.float32, shared_name="<img src=x onerror=window.hit=1>")\n'
+        "tf.get_default_session().run(v.size())"
+    )
+    other = notebook_of("other.ipynb", hostile)
+    lab.open(notebook_of("first.ipynb", SETUP))
+    panel = show_panel(lab)
+    lab.run(0)
+    lab.page.evaluate(
+        """async (path) => {
+          window.first = window.panel;
+          const app = window.jupyterapp;
+          const panel = await app.commands.execute("docmanager:open", {path, factory: "Notebook"});
+          await panel.context.ready;
+          await panel.revealed;
+          await panel.sessionContext.ready;
+          window.panel = panel;
+        }""",
+        other,
+    )
+    lab.run(0)
+    wait_for_text(panel, "<img src=x onerror=window.hit=1>")
+    assert panel.get_by_role("region", name="Kernel of first.ipynb").count() == 1
+    assert panel.get_by_role("region", name="Kernel of other.ipynb").count() == 1
+    assert lab.page.evaluate("() => window.hit") is None
+    lab.page.evaluate("async () => { await window.first.sessionContext.shutdown(); }")
+    panel.get_by_role("region", name="Kernel of first.ipynb").wait_for(
+        state="detached", timeout=LIMIT_MS
+    )
+
+
+def test_the_keyboard_is_enough(lab: Lab, notebook_of: Callable[..., str]) -> None:
+    """From the command palette to a node's card, and cancel from there."""
+    page = lab.page
+    lab.open(notebook_of("keys.ipynb", SETUP, ENDLESS))
+    lab.run(0)
+
+    def command(name: str) -> None:
+        page.keyboard.press("Control+Shift+C")
+        page.locator(".lm-CommandPalette-input, .lm-CommandPalette input").first.wait_for()
+        page.keyboard.type(name)
+        page.locator(".lm-CommandPalette-itemLabel", has_text=name).first.wait_for()
+        page.keyboard.press("Enter")
+
+    command("Show tfnb Sessions")
+    panel = page.locator(".tfnb-lab")
+    wait_for_text(panel, "float32 (3, 2)")
+    panel.get_by_role("button", name="Progress", exact=True).focus()
+    reached = []
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("() => document.activeElement.textContent"))
+        if reached[-1] == "Graph":
+            break
+    assert reached[-1] == "Graph", reached
+    page.keyboard.press("Enter")
+    drawn(lab, "graph")
+    lab.page.evaluate("() => window.panel.content.activate()")
+    lab.start(1)
+    wait_for_text(panel, "in iteration")
+    page.evaluate("() => window.jupyterapp.shell.activateById(window.panel.id)")
+    command("Cancel tfnb Steps")
+    wait_until_done(lab)
+
+
+def test_the_launcher_makes_a_notebook_with_tfnb(lab: Lab, notebook_of: Callable[..., str]) -> None:
+    """Its first cell is written, not run."""
+    lab.open(notebook_of("launch.ipynb", "1"))
+    lab.close()
+    page = lab.page
+    page.evaluate("() => window.jupyterapp.commands.execute('launcher:create')")
+    page.locator(".jp-LauncherCard", has_text="tfnb Notebook").click()
+    page.wait_for_function(
+        """() => {
+          const panel = window.jupyterapp.shell.currentWidget;
+          const cell = panel?.content?.widgets?.[0];
+          window.panel = panel;
+          return cell?.model.sharedModel.getSource().startsWith("%load_ext tfnb");
+        }""",
+        timeout=LIMIT_MS,
+    )
