@@ -29,6 +29,10 @@ def complaints(wheel: Path) -> list[str]:
     ]
     if not any(re.fullmatch(r"tfnb/notebook/static/.*\.js", name) for name in names):
         found.append("it lacks the browser's half of the widgets (tfnb/notebook/static)")
+    extension = "[^/]+[.]data/data/share/jupyter/labextensions/tfnb/"
+    for file in (r"package[.]json", r"install[.]json", r"static/lab[.][0-9a-f]{12}[.]js"):
+        if sum(re.fullmatch(extension + file, name) is not None for name in names) != 1:
+            found.append(f"it lacks {file} of the JupyterLab extension")
     if "tfnb/py.typed" not in names:
         found.append("it lacks py.typed, so type checkers would ignore our types")
     found += [f"it carries {name}" for name in names if "/tests/" in name or "node_modules" in name]

@@ -18,6 +18,7 @@ import hashlib
 import json
 import logging
 import queue
+import secrets
 import threading
 import time
 from functools import cache
@@ -65,6 +66,7 @@ class LabLink:
         self._clock = clock
         self._snapshots = LabSnapshots()
         self._views: LabViews | None = None
+        self._name = secrets.token_hex(8)  # a kernel that was restarted has another
         self._queue: queue.Queue[dict[str, Any] | None] = queue.Queue(_WAITING_MOST)
         self._last_sent = ""
         self._watched_until = -1.0
@@ -217,7 +219,12 @@ class LabLink:
         """What a kernel with tfnb says of itself."""
         from tfnb import __version__
 
-        return {"kind": "hello", "version": __version__, "renderer": renderer_hash()}
+        return {
+            "kind": "hello",
+            "version": __version__,
+            "renderer": renderer_hash(),
+            "kernel": self._name,
+        }
 
     def _problem(self, content: dict[str, Any], text: str) -> None:
         asked = content.get("id")

@@ -65,7 +65,7 @@ export interface ServiceManager {
 export interface WithKernel extends Widget {
   sessionContext?: {
     session: { kernel: { id: string } | null } | null;
-    readonly kernelChanged: Signal<unknown>;
+    readonly statusChanged: Signal<string>;
   };
 }
 

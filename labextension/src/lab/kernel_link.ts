@@ -12,6 +12,9 @@ const COMM = "tfnb.lab";
 /** How often it is told that somebody looks; browsers slow hidden pages down to once a minute. */
 const WATCH_MS = 40_000;
 
+/** What a kernel is called whose process is another one from now on. */
+export const ENDS = ["starting", "restarting", "autorestarting", "terminating", "dead"];
+
 /** The widgets' module. */
 export interface Renderer {
   render(context: { model: ViewModel; el: HTMLElement }): (() => void) | undefined;
@@ -22,6 +25,7 @@ interface Message {
   id?: string;
   version?: string;
   renderer?: string;
+  kernel?: string;
   script?: string;
   style?: string;
   view?: string;
@@ -52,6 +56,7 @@ export class KernelLink {
   /** The last thing that could not be done and that no view asked for. */
   problem = "";
   private rendererHash = "";
+  private instance = "";
   private readonly listeners = new Set<() => void>();
   private readonly pending = new Map<string, Pending>();
   private readonly views = new Map<string, ViewModel>();
@@ -159,7 +164,7 @@ export class KernelLink {
   }
 
   private readonly onStatus = (_: unknown, status: string): void => {
-    if (["restarting", "autorestarting", "dead", "terminating"].includes(status)) this.leave();
+    if (ENDS.includes(status)) this.leave();
     this.tell();
   };
 
@@ -185,6 +190,8 @@ export class KernelLink {
   }
 
   private arrive(message: Message): void {
+    if (this.isHere && message.kernel !== this.instance) this.leave();
+    this.instance = message.kernel ?? "";
     this.version = message.version ?? "";
     this.rendererHash = message.renderer ?? "";
     if (!this.isHere) {
@@ -194,7 +201,8 @@ export class KernelLink {
   }
 
   /** The kernel has no tfnb any more. */
-  private leave(): void {
+  leave(): void {
+    if (!this.isHere) return;
     this.isHere = false;
     this.snapshot = null;
     this.views.clear();

@@ -10,7 +10,7 @@ import type {
   Restorer,
   Widget,
 } from "./jupyter.ts";
-import type { KernelLink } from "./kernel_link.ts";
+import { ENDS, type KernelLink } from "./kernel_link.ts";
 import { Links } from "./links.ts";
 import { Panel } from "./panel.ts";
 import { busySession, toolbarItem } from "./toolbar_item.ts";
@@ -84,6 +84,10 @@ export function activate(app: App, packages: Packages, services: Services): void
   app.docRegistry.addWidgetExtension("Notebook", {
     createNew: (notebook: NotebookPanel) => {
       const item = toolbarItem(packages, links, notebook);
+      // Other connections do not hear of a restart.
+      notebook.sessionContext?.statusChanged.connect((_, status) => {
+        if (ENDS.includes(status)) links.of(notebook)?.leave();
+      });
       void notebook.context.ready.then(() => {
         const { toolbar } = notebook;
         if (!toolbar.insertBefore("kernelName", "tfnb", item)) toolbar.addItem("tfnb", item);

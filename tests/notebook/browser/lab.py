@@ -167,11 +167,14 @@ def running_server(folder: Path, module: str = "jupyterlab") -> Iterator[str]:
         "JUPYTER_DATA_DIR": str(folder / "data"),
         "JUPYTER_RUNTIME_DIR": str(runtime),
         "IPYTHONDIR": str(folder / "ipython"),
-        "PYTHONPATH": str(ROOT),
         "OPENBLAS_NUM_THREADS": "1",
     }
+    # The Python of an environment that a wheel was installed into; without it, these sources.
+    installed = os.environ.get("TFNB_INSTALLED")
+    if not installed:
+        environment["PYTHONPATH"] = str(ROOT)
     command = [
-        sys.executable,
+        installed or sys.executable,
         "-m",
         module,
         "--no-browser",
@@ -182,9 +185,10 @@ def running_server(folder: Path, module: str = "jupyterlab") -> Iterator[str]:
         f"--{application}.workspaces_dir={folder / 'workspaces'}",
         f"--{application}.expose_app_in_browser=True",
         f"--{application}.user_settings_dir={settings}",
-        # The one built from these sources, wherever another may be installed.
-        f"--{application}.extra_labextensions_path={ROOT / 'labextension' / 'built'}",
     ]
+    if not installed:
+        built = ROOT / "labextension" / "built"
+        command.append(f"--{application}.extra_labextensions_path={built}")
     log = folder / f"{module}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
