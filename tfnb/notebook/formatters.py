@@ -9,6 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from tfnb.client.debugger.run_difference import RunDifference
 from tfnb.client.session import BaseSession
 from tfnb.common_runtime.partial_run import PartialRunState
 from tfnb.framework.graph import Graph
@@ -17,6 +18,7 @@ from tfnb.framework.tensor import Tensor
 from tfnb.notebook.attr_text import cut, one_line
 from tfnb.notebook.graph_scene import describe_graph, operation_attrs, tensor_shape_text
 from tfnb.notebook.partial_run_svg import partial_run_svg
+from tfnb.notebook.run_difference_svg import run_difference_svg, run_difference_text
 from tfnb.notebook.scene import Scene, build_scene
 from tfnb.notebook.scene_svg import scene_svg
 from tfnb.notebook.scene_text import scene_text
@@ -52,6 +54,8 @@ class Formatters:
         self._register("text/plain", Graph, _pretty(graph_text))
         self._register("image/svg+xml", PartialRunState, partial_run_svg)
         self._register("text/plain", PartialRunState, _pretty(str))
+        self._register("image/svg+xml", RunDifference, run_difference_svg)
+        self._register("text/plain", RunDifference, _pretty(run_difference_text))
         self._register("text/html", Tensor, _html(tensor_rows))
         self._register("text/plain", Tensor, _pretty(tensor_text))
         self._register("text/html", Operation, _html(operation_rows))

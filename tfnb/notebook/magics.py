@@ -14,6 +14,7 @@ import traitlets
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
+from tfnb.client.debugger.run_difference import RunValues, compare_runs
 from tfnb.client.model_file import ModelFileError
 from tfnb.client.model_summary import summary
 from tfnb.client.session import BaseSession, live_sessions
@@ -24,6 +25,7 @@ from tfnb.notebook import views
 from tfnb.notebook.formatters import session_text
 from tfnb.notebook.graph_difference import compare_nodes
 from tfnb.notebook.replaced_cells import ReplacedCells
+from tfnb.notebook.run_difference_svg import run_difference_text
 from tfnb.notebook.shell import TextPicture, is_notebook, show
 from tfnb.notebook.step_publisher import UPDATES_PER_SECOND
 from tfnb.notebook.subcommands import HelpShown, option, parse, subcommand
@@ -44,6 +46,7 @@ _HELP = """\
 %tfnb summary [file]       what a model takes, gives and needs: a file, a folder, the default graph
 %tfnb devices              the default session and its devices
 %tfnb diff [a] [b]         what differs: a kept state, two graphs, or two runs of a cell
+%tfnb compare a b          two recorded runs side by side: nodes, devices, times, values
 %tfnb partial              partial runs in flight: what was fed, which fetches are ready
 %tfnb error                the traceback of the last error, unfolded
 %tfnb source               the Python functions that the default session's graphs run as
@@ -58,7 +61,7 @@ The same from Python: tfnb.notebook.graph, placement, partitions, watch, record,
 
 LINE_COMMANDS = (
     "graph", "placement", "partitions", "diff", "devices", "running", "source", "summary", "error",
-    "partial", "help",
+    "partial", "compare", "help",
 )  # fmt: skip
 CELL_COMMANDS = ("watch", "record", "debug", "cell")
 
@@ -230,6 +233,27 @@ class TfnbMagics(Magics):
             show(state) if is_notebook(self._shell) else print(state)
         if not runs:
             print("No partial run is in flight.")
+
+    @subcommand(
+        "tfnb compare",
+        option("first", help="variable: a run that tfnb.debugger.record_values gave"),
+        option("second", help="another one"),
+        option("--rtol", type=float, default=0.0, help="relative tolerance of values"),
+        option("--atol", type=float, default=0.0, help="absolute tolerance of values"),
+    )
+    def compare(self, line: str) -> None:
+        """Show two runs side by side: nodes, devices, times, the first other value."""
+        options = parse(self.compare, line)
+        runs = [self.namespace.get(name) for name in (options.first, options.second)]
+        if not all(isinstance(one, RunValues) for one in runs):
+            raise UsageError(
+                "Compare two variables made by tfnb.debugger.record_values(session, fetches, feeds)"
+            )
+        found = compare_runs(*runs, rtol=options.rtol, atol=options.atol)
+        if is_notebook(self._shell):
+            show(found)
+        else:
+            print(run_difference_text(found))
 
     @subcommand(
         "tfnb error",

@@ -11,8 +11,9 @@ and iterations are.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -51,6 +52,7 @@ class Execution:
       node: its name; ``op`` is its type, ``device`` where it ran.
       place: the loops around it, (frame, iteration), the outermost first.
       outputs: its values; None where it was dead.
+      ns: how long it took, in nanoseconds, the debugger's own work included.
     """
 
     node: str
@@ -58,6 +60,7 @@ class Execution:
     device: str
     place: type_of_place
     outputs: tuple[Any, ...] | None
+    ns: int = 0
 
     def __str__(self) -> str:
         loops = "".join(f", iteration {number} of '{frame}'" for frame, number in self.place)
@@ -85,6 +88,7 @@ class _Tape:
 
     def __init__(self, values: RunValues) -> None:
         self._values = values
+        self._start_ns = 0
 
     def wants(self, run_state: RunState) -> bool:
         """Every step."""
@@ -92,12 +96,14 @@ class _Tape:
 
     def choose(self, executor: DebuggedExecutorState, ready: Any) -> Any:
         """The first."""
+        self._start_ns = time.perf_counter_ns()
         return ready.popleft()
 
     def ran(
         self, executor: DebuggedExecutorState, tagged: type_of_tagged_node, outputs: Any
     ) -> None:
         """Keeps what a node gave."""
+        ns = time.perf_counter_ns() - self._start_ns
         item, iteration, is_dead = tagged
         self._values.executions.append(
             Execution(
@@ -106,6 +112,7 @@ class _Tape:
                 executor.immutable.device.name,
                 _place(executor, iteration),
                 None if is_dead or outputs is None else tuple(map(_kept, outputs)),
+                ns,
             )
         )
 
@@ -146,6 +153,27 @@ def record_values(session: BaseSession, fetches: Any, feed_dict: Any = None) -> 
     return values
 
 
+class NodeInRuns(NamedTuple):
+    """One node in two runs: (first, second) of each; None where it did not run.
+
+    ``ns`` is its time in all, ``value`` its first other value, "" for none.
+    """
+
+    node: str
+    op: str
+    devices: tuple[str | None, str | None]
+    counts: tuple[int, int]
+    ns: tuple[int, int]
+    value: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether more than the time differs."""
+        return bool(
+            self.devices[0] != self.devices[1] or self.counts[0] != self.counts[1] or self.value
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class RunDifference:
     """What differs between two runs.
@@ -156,6 +184,7 @@ class RunDifference:
       counts: (node, executions in the first run, in the second), where both ran it.
       value: the first execution, in the first run's order, whose values differ; "" for none.
       num_values: how many executions have other values.
+      nodes: every node of either run.
     """
 
     only_in_first: tuple[str, ...]
@@ -164,6 +193,7 @@ class RunDifference:
     counts: tuple[tuple[str, int, int], ...]
     value: str
     num_values: int
+    nodes: tuple[NodeInRuns, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anything differs."""
@@ -218,12 +248,14 @@ def compare_runs(
     )
     others = {(one.node, one.place): one for one in second.executions}
     value, num_values = "", 0
+    values: dict[str, str] = {}
     for one in first.executions:
         other = others.get((one.node, one.place))
         why = "" if other is None else _why_not_equal(one, other, rtol, atol)
         if why:
             num_values += 1
             value = value or f"{one}: {why}"
+            values.setdefault(one.node, why)
     return RunDifference(
         tuple(node for node in ours if node not in theirs),
         tuple(node for node in theirs if node not in ours),
@@ -231,6 +263,10 @@ def compare_runs(
         counts,
         value,
         num_values,
+        tuple(
+            _in_runs(ours.get(node, []), theirs.get(node, []), values.get(node, ""))
+            for node in {**ours, **theirs}
+        ),
     )
 
 
@@ -245,6 +281,18 @@ def assert_same_run(
     found = compare_runs(first, second, rtol=rtol, atol=atol)
     if found:
         raise AssertionError(str(found))
+
+
+def _in_runs(first: list[Execution], second: list[Execution], value: str) -> NodeInRuns:
+    one = (first or second)[0]
+    return NodeInRuns(
+        one.node,
+        one.op,
+        (first[0].device if first else None, second[0].device if second else None),
+        (_live(first), _live(second)),
+        (sum(each.ns for each in first), sum(each.ns for each in second)),
+        value,
+    )
 
 
 def _by_node(values: RunValues) -> dict[str, list[Execution]]:
