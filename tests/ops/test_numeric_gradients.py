@@ -81,7 +81,7 @@ _OWN = [
 
 
 @cache
-def _calls() -> dict[str, list[Sample]]:
+def calls_with_gradients() -> dict[str, list[Sample]]:
     """Calls with gradients by op, at most some of each."""
     found: dict[str, list[Sample]] = {row.op: [row] for row in _OWN}
     for family in samples.families():
@@ -121,39 +121,69 @@ def _widened(row: Sample) -> Sample:
     return replace(row, inputs=tuple(one(entry) for entry in row.inputs), attrs=attrs, types="")
 
 
-class _Slope:
-    """The derivative of one call's weighted outputs, by gradients and by differences."""
+class Slope:
+    """The derivative of one call's weighted outputs, by gradients and by differences.
 
-    def __init__(self, row: Sample) -> None:
-        self.run = run = SampleRun(row)
+    Of order 2 the gradients themselves are taken for the outputs, and by what comes into them, too.
+    """
+
+    def __init__(self, row: Sample, order: int = 1) -> None:
+        run = SampleRun(row)
         outputs = run.run()
         if not isinstance(outputs, list | tuple):
             raise TypeError(f"the call fails: {outputs}")
         with Graph().as_default() as self.graph:
-            self.inputs = [
+            inputs = [
                 array_ops.placeholder(dtype, np.shape(value))
                 for value, dtype in zip(run.inputs, run.input_types, strict=True)
             ]
-            op = self.graph.create_op(row.op, self.inputs, attrs=run.attrs)
+            self.feeds = dict(zip(inputs, run.inputs, strict=True))
+            op = self.graph.create_op(row.op, inputs, attrs=run.attrs)
             results = [t for t in op.outputs if t.dtype.is_floating or t.dtype.is_complex]
+            values = [outputs[t.value_index] for t in results]
+            self.sources = [t for t in inputs if t.dtype.is_floating or t.dtype.is_complex]
+            for _ in range(order - 1):
+                results, values = self._differentiated(results, values)
             weights = [
-                convert_to_tensor(upstream_gradient(outputs[t.value_index], t.value_index))
-                for t in results
+                convert_to_tensor(upstream_gradient(value, position))
+                for position, value in enumerate(values)
             ]
-            self.sources = [t for t in self.inputs if t.dtype.is_floating or t.dtype.is_complex]
             self.grads = gradients(results, self.sources, weights)
             self.loss = [
                 reduce_sum(real(t * conj(w))) if t.dtype.is_complex else reduce_sum(t * w)
                 for t, w in zip(results, weights, strict=True)
             ]
+            self.dense = [None if g is None else convert_to_tensor(g) for g in self.grads]
         sizes = [t.dtype.real_dtype.size for t in [*results, *self.sources]]
         if min(sizes) < 4:
             raise TypeError("two bytes tell nothing of slopes")
         self.is_wide = min(sizes) == 8
 
+    def _differentiated(self, results: list[Any], values: list[Any]) -> tuple[list[Any], list[Any]]:
+        """The gradients and their values; what comes into them is a source of its own."""
+        incoming = [
+            array_ops.placeholder(t.dtype, np.shape(v))
+            for t, v in zip(results, values, strict=True)
+        ]
+        for position, (tensor, value) in enumerate(zip(incoming, values, strict=True)):
+            self.feeds[tensor] = upstream_gradient(value, position)
+        made = [g for g in gradients(results, self.sources, incoming) if g is not None]
+        found = [convert_to_tensor(one) for one in made]
+        if not found:
+            raise LookupError("nothing is passed back")
+        self.sources = [*self.sources, *incoming]
+        with Session(graph=self.graph) as session:
+            return found, session.run(found, self.feeds)
+
+    def values(self) -> list[Any]:
+        """The gradients by the inputs; None where nothing is passed back."""
+        with Session(graph=self.graph) as session:
+            found = iter(session.run([d for d in self.dense if d is not None], self.feeds))
+            return [None if d is None else np.asarray(next(found)) for d in self.dense]
+
     def compare(self) -> str | None:
         """What is wrong; "" if nothing; None where the function is not smooth."""
-        feeds = dict(zip(self.inputs, self.run.inputs, strict=True))
+        feeds = self.feeds
         moved = [
             source
             for source, grad in zip(self.sources, self.grads, strict=True)
@@ -168,13 +198,8 @@ class _Slope:
             if source.dtype.is_complex:
                 ways[source] = ways[source] + 1j * random.normal(size=np.shape(feeds[source]))
         with Session(graph=self.graph) as session:
-            wanted = [convert for convert in self.grads if convert is not None]
-            with self.graph.as_default():
-                dense = [convert_to_tensor(one) for one in wanted]
-            values = iter(session.run(dense, feeds))
             slope = 0.0
-            for source, grad in zip(self.sources, self.grads, strict=True):
-                value = next(values) if grad is not None else None
+            for source, value in zip(self.sources, self.values(), strict=True):
                 if source in ways:
                     product = np.conj(np.asarray(value, np.complex128)) * ways[source]
                     slope += float(np.sum(product.real))
@@ -209,13 +234,14 @@ def _is_apart(row: Sample) -> bool:
     return is_complex and row.op in _WRONG_FOR_COMPLEX
 
 
-def _compared(row: Sample) -> str | None:
+def compared(row: Sample, order: int = 1) -> str | None:
+    """What is wrong; "" if nothing; None where the call tells nothing."""
     if _is_apart(row):
         return None
     for one in (_widened(row), row):
         try:
-            slope = _Slope(one)
-        except (TypeError, ValueError, KeyError, LookupError, errors.OpError):
+            slope = Slope(one, order)
+        except (TypeError, ValueError, KeyError, LookupError, NotImplementedError, errors.OpError):
             continue  # not in float64, or not at all
         try:
             return slope.compare()
@@ -224,26 +250,27 @@ def _compared(row: Sample) -> str | None:
     return None
 
 
-def _names() -> list[str]:
-    return sorted(_calls())
+def names() -> list[str]:
+    """Ops that have calls with gradients."""
+    return sorted(calls_with_gradients())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("op", _names())
+@pytest.mark.parametrize("op", names())
 def test_a_gradient_is_the_derivative(op: str) -> None:
     """Along a random direction, where the function is smooth."""
-    compared = 0
-    for row in _calls()[op]:
+    done = 0
+    for row in calls_with_gradients()[op]:
         with np.errstate(all="ignore"):  # beyond where a function is defined
-            found = _compared(row)
+            found = compared(row)
         if found is None:
             continue
-        compared += 1
+        done += 1
         if op in _BY_DESIGN:
             continue
         assert not found, f"{op}{row.attrs}: {found}"
-        if compared >= _MOST_CALLS:
+        if done >= _MOST_CALLS:
             break
-    assert compared or op in _BY_DESIGN, (
-        f"none of {len(_calls()[op])} calls of {op} can be compared"
+    assert done or op in _BY_DESIGN, (
+        f"none of {len(calls_with_gradients()[op])} calls of {op} can be compared"
     )

@@ -111,7 +111,7 @@ def assert_same(found: Any, wanted: Any, row: samples.Sample, dtype: Any) -> Non
     """Checks one value: dtype and shape exactly, numbers within the row's tolerance."""
     assert isinstance(found, (np.ndarray, np.generic)), type(found)
     found = np.asarray(found)
-    assert wanted.shape == found.shape
+    assert wanted.shape == found.shape, f"shape {found.shape}, not {wanted.shape}"
     if wanted.dtype == object:
         assert wanted.tolist() == found.tolist()
         return

@@ -33,15 +33,15 @@ _SCRIPT = Path(__file__).resolve().parents[2] / "scripts/oracle/random_calls.py"
 class Oracle:
     """A process with TensorFlow that answers calls; started again when a call kills it."""
 
-    def __init__(self, python: str) -> None:
-        self.python = python
+    def __init__(self, python: str, script: Path = _SCRIPT) -> None:
+        self.command = [python, str(script)]
         self.process: subprocess.Popen[bytes] | None = None
 
-    def answer(self, row: Sample) -> dict[str, Any] | None:
+    def answer(self, row: Sample) -> Any:
         """TensorFlow's answer; None where it crashes."""
         if self.process is None:
             self.process = subprocess.Popen(
-                [self.python, str(_SCRIPT)],
+                self.command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -51,11 +51,10 @@ class Oracle:
         try:
             pickle.dump(row, self.process.stdin)
             self.process.stdin.flush()
-            answer: dict[str, Any] = pickle.load(self.process.stdout)
+            return pickle.load(self.process.stdout)
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):
             self.close()
             return None
-        return answer
 
     def close(self) -> None:
         """Ends the process."""

@@ -175,3 +175,49 @@ def _beam(d: Draw, name: str) -> Sample:
         name, _floats(d, steps, batch, classes), lengths, merge_repeated=d.chance(0.5), **attrs
     )
     return replace(row, rtol=1e-4)
+
+
+@calls("LSTMBlockCellGrad")
+def _lstm_gradient(d: Draw, name: str) -> Sample:
+    batch, inputs, units, rest = _cell(d)
+    states = [d.random.uniform(0.05, 0.95, (batch, units)).astype(np.float32) for _ in range(6)]
+    grads = [_floats(d, batch, units) for _ in range(2)]
+    row = op(name, _floats(d, batch, inputs), *rest, *states, *grads, use_peephole=d.chance(0.5))
+    return replace(row, gradient=False, **_LOOSE)
+
+
+@calls("BlockLSTMGrad BlockLSTMGradV2")
+def _block_gradient(d: Draw, name: str) -> Sample:
+    batch, inputs, units, rest = _cell(d)
+    steps = d.number(1, 4)
+    shape = (steps, batch, units)
+    states = [d.random.uniform(0.05, 0.95, shape).astype(np.float32) for _ in range(6)]
+    more = [_floats(d, *shape) for _ in range(3)]
+    row = op(
+        name, np.int64(steps), _floats(d, steps, batch, inputs), *rest, *states, *more,
+        use_peephole=d.chance(0.5),
+    )  # fmt: skip
+    return replace(row, gradient=False, **_LOOSE)
+
+
+@calls("GRUBlockCellGrad")
+def _gru_gradient(d: Draw, name: str) -> Sample:
+    batch, inputs, units = d.number(1, 3), d.number(1, 3), d.number(1, 3)
+    arrays = [_floats(d, batch, inputs), _floats(d, batch, units)]
+    arrays += [_floats(d, inputs + units, 2 * units), _floats(d, inputs + units, units)]
+    arrays += [_floats(d, 2 * units), _floats(d, units)]
+    arrays += [d.random.uniform(0.05, 0.95, (batch, units)).astype(np.float32) for _ in range(3)]
+    return replace(op(name, *arrays, _floats(d, batch, units)), gradient=False, **_LOOSE)
+
+
+@calls("MaxPool3DGradGrad")
+def _pool_gradient(d: Draw, name: str) -> Sample:
+    size, stride = d.number(1, 2), d.number(1, 2)
+    x = d.values("float32", (1, *(d.number(2, 4) for _ in range(3)), d.number(1, 2)), 0)
+    sides = [(n - size) // stride + 1 for n in x.shape[1:4]]
+    out = np.zeros((1, *sides, x.shape[4]), np.float32)
+    for place in np.ndindex(*sides):
+        window = tuple(slice(p * stride, p * stride + size) for p in place)
+        out[(0, *place)] = x[(0, *window)].max((0, 1, 2))
+    attrs = {"ksize": [1, size, size, size, 1], "strides": [1, stride, stride, stride, 1]}
+    return op(name, x, out, d.values("float32", x.shape, 0), padding="VALID", **attrs)

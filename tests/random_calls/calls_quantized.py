@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.ops.samples import NUMPY_TYPES, Sample, op
+from tests.ops.samples import NUMPY_TYPES, Many, Sample, op
 from tests.random_calls.draws import Draw, calls
 
 _WORDS = "qint8 quint8 qint16 quint16 qint32"
@@ -143,4 +143,102 @@ def _bias(d: Draw, name: str) -> Sample:
     )
     limits = [*_limits(d), *_limits(d)]
     row = op(name, x, bias, *limits, T1="quint8", T2="quint8", out_type="qint32")
+    return replace(row, rtol=1e-5)
+
+
+def _image(d: Draw, word: str, least: int = 1) -> Any:
+    shape = (d.number(1, 2), d.number(least, 5), d.number(least, 5), d.number(1, 3))
+    return _numbers(d, word, shape)
+
+
+@calls("QuantizedMaxPool QuantizedAvgPool")
+def _pool(d: Draw, name: str) -> Sample:
+    word, size, stride = d.one("quint8 qint8"), d.number(1, 3), d.number(1, 2)
+    x = _image(d, word, size)
+    return op(
+        name, x, *_limits(d), T=word, padding=d.one("SAME VALID"), ksize=[1, size, size, 1],
+        strides=[1, stride, stride, 1],
+    )  # fmt: skip
+
+
+@calls("QuantizedConv2D")
+def _convolution(d: Draw, name: str) -> Sample:
+    x = _image(d, "quint8", 2)
+    weights = _numbers(d, "quint8", (d.number(1, 2), d.number(1, 2), x.shape[3], d.number(1, 3)))
+    stride = d.number(1, 2)
+    row = op(
+        name, x, weights, *_limits(d), *_limits(d), Tinput="quint8", Tfilter="quint8",
+        padding=d.one("SAME VALID"), strides=[1, stride, stride, 1],
+    )  # fmt: skip
+    return replace(row, rtol=1e-5)
+
+
+@calls("QuantizedConcat")
+def _concat(d: Draw, name: str) -> Sample:
+    word, count = d.one("quint8 qint32"), d.number(2, 3)
+    shape = list(d.shape(1, 3, 3))
+    axis = d.number(0, len(shape) - 1)
+    parts = []
+    for _ in range(count):
+        shape[axis] = d.number(0, 3)
+        parts.append(_numbers(d, word, tuple(shape)))
+    pairs = [_limits(d)] * count if d.chance(0.5) else [_limits(d) for _ in range(count)]
+    lows, highs = (Many([pair[i] for pair in pairs]) for i in (0, 1))
+    return op(name, np.array(axis, np.int32), Many(parts), lows, highs, T=word)
+
+
+@calls("QuantizedAdd QuantizedMul")
+def _arithmetic(d: Draw, name: str) -> Sample:
+    shape = d.shape(0, 3, 4)
+    other = shape if d.chance(0.5) else d.one([(), shape[-1:], shape[1:]])
+    if d.chance(0.5):
+        shape, other = other, shape
+    row = op(
+        name, _numbers(d, "quint8", shape), _numbers(d, "quint8", other), *_limits(d), *_limits(d),
+        T1="quint8", T2="quint8",
+    )  # fmt: skip
+    return replace(row, rtol=1e-5)
+
+
+@calls("QuantizedInstanceNorm")
+def _instance_norm(d: Draw, name: str) -> Sample:
+    attrs: dict[str, Any] = {"T": "quint8"}
+    if d.chance(0.5):
+        low, high = _limits(d)
+        attrs |= {"output_range_given": True, "given_y_min": float(low), "given_y_max": float(high)}
+    # A number between two steps may go to either.
+    return replace(op(name, _image(d, "quint8"), *_limits(d), **attrs), atol=1, rtol=1e-3)
+
+
+@calls("QuantizedResizeBilinear")
+def _resize(d: Draw, name: str) -> Sample:
+    word = d.one("quint8 qint32 float32")
+    x = _image(d, word) if word != "float32" else d.values(word, (1, 3, 4, 2), 0)
+    size = np.array([d.number(1, 7), d.number(1, 7)], np.int32)
+    flag = d.one([{}, {"align_corners": True}, {"half_pixel_centers": True}])
+    return replace(op(name, x, size, *_limits(d), T=word, **flag), rtol=1e-5, atol=1)
+
+
+@calls("RequantizePerChannel RequantizationRangePerChannel")
+def _per_channel(d: Draw, name: str) -> Sample:
+    x = _numbers(d, "qint32", (1, d.number(1, 2), d.number(1, 2), d.number(1, 4)))
+    pairs = [_limits(d) for _ in range(x.shape[3])]
+    lows, highs = (np.array([pair[i] for pair in pairs], np.float32) for i in (0, 1))
+    if name.endswith("RangePerChannel"):
+        clip = float(np.float32(d.one([0.1, 2.0, 50.0])))
+        return replace(op(name, x, lows, highs, T="qint32", clip_value_max=clip), rtol=1e-5)
+    low, high = _limits(d)
+    return op(name, x, lows, highs, min(low, np.float32(0)), high, T="qint32",
+              out_type=d.one("quint8 qint8"))  # fmt: skip
+
+
+@calls("QuantizedBatchNormWithGlobalNormalization")
+def _batch_norm(d: Draw, name: str) -> Sample:
+    x = _image(d, "quint8")
+    inputs: list[Any] = [x, *_limits(d)]
+    for _ in range(4):
+        inputs += [_numbers(d, "quint8", (x.shape[3],)), *_limits(d)]
+    inputs[7], inputs[8] = np.float32(0.1), np.float32(d.one([1.0, 4.0]))
+    row = op(name, *inputs, Tinput="quint8", out_type="qint32", variance_epsilon=0.001,
+             scale_after_normalization=d.chance(0.5))  # fmt: skip
     return replace(row, rtol=1e-5)

@@ -1,49 +1,86 @@
-"""Says which registered ops with a kernel no random comparison with TensorFlow reaches.
+"""Says for every registered op with a kernel what compares it with TensorFlow, and what does not.
 
-    python -m tests.random_calls.coverage
+    python -m tests.random_calls.coverage [CASES ...] [--list FILE] [--all] [--rows]
 
-An op is reached by random calls (a maker in calls_<family>.py) or by random programs (it stands in
-a stored one). Of those left over the list says what holds them: rows of samples, whole cases, or
-the first test that names them. Some are named nowhere: public functions of `tf.data` and others
-make them, and the stored pipelines and programs run those.
+CASES are folders of stored cases (``*/case.json``) beside the project's own; FILE is a text that
+names more ops (every word that is an op counts). The ops that occur in these are counted, with
+``--all`` every op that has a kernel. ``--rows`` prints a line per op:
+
+* values: *calls* (a maker in calls_<family>.py draws random calls), *programs* (it stands in a
+  stored random program), *samples* (rows of tests/ops), *cases* (whole graphs), or the first test
+  that names it;
+* of its stored calls and samples: how many there are, how many have an empty or a scalar input, NaN
+  or infinities or the largest integers, and how many must fail;
+* gradient: *values* (numbers of TensorFlow's gradient are stored), *graph* (its nodes are),
+  *numeric* (differences of the values), *second* (both again for the gradient of the gradient).
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib
-from collections import defaultdict
+import json
+import lzma
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import tfnb as tf
 from tests.cases.replay import read_case, read_graph_def
 from tests.ops import samples
+from tests.ops.golden import Golden
 from tests.random_calls.makers import makers
+from tests.random_calls.stored import PATH, decode
 from tests.random_programs.stored import read
 from tfnb.core import op_registry
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _TESTS = Path(__file__).resolve().parents[1]
+_GOLDEN = _TESTS / "golden"
 
 
-def in_programs() -> set[str]:
-    """Ops of the stored random programs."""
+@dataclass
+class Coverage:
+    """What is known of one op."""
+
+    values: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+    gradient: set[str] = field(default_factory=set)
+
+
+def in_programs() -> tuple[set[str], set[str]]:
+    """Ops of the stored random programs, and those of programs in which a run fails."""
     found: set[str] = set()
+    failing: set[str] = set()
     for rows in read().values():
-        for program, _ in rows:
-            found |= {node.op for node in tf.GraphDef.FromString(program["graph"]).node}
-    return found
+        for program, answers in rows:
+            ops = {node.op for node in tf.GraphDef.FromString(program["graph"]).node}
+            found |= ops
+            if any(isinstance(one, str) for one in answers):
+                failing |= ops
+    return found, failing
 
 
-def in_cases() -> set[str]:
-    """Ops of the project's own cases, whose graphs run as in TensorFlow."""
+def in_cases(*folders: Path) -> set[str]:
+    """Ops of cases, whose graphs run as in TensorFlow; functions of their libraries are no ops."""
     found: set[str] = set()
-    for path in sorted((_TESTS / "cases" / "own").glob("*/case.json")):
-        case = read_case(path.parent)
-        if case.get("expect_import_error"):
-            continue
-        graph_def = read_graph_def(path.parent, case["graph"])
-        found |= {node.op for node in graph_def.node}
-        found |= {node.op for function in graph_def.library.function for node in function.node_def}
-    return found
+    for folder in folders or (_TESTS / "cases" / "own",):
+        for path in sorted(folder.glob("**/case.json")):
+            case = read_case(path.parent)
+            if case.get("expect_import_error"):
+                continue
+            graph_def = read_graph_def(path.parent, case["graph"])
+            found |= {node.op for node in graph_def.node}
+            for function in graph_def.library.function:
+                found |= {node.op for node in function.node_def}
+    return found & set(op_registry.all_ops())
 
 
 def named_in_tests() -> dict[str, str]:
@@ -63,45 +100,137 @@ def named_in_tests() -> dict[str, str]:
     return found
 
 
-def holders() -> dict[str, str]:
-    """What compares each op that has a kernel with TensorFlow, or the first test that names it."""
+def stored_calls() -> Iterator[tuple[samples.Sample, dict[str, Any], str]]:
+    """Every call whose answer is stored, the answer, and whether a sample or a random call."""
+    for family in samples.families():
+        golden = Golden(samples.GOLDEN / f"ops_{family}.bin")
+        for row in samples.family(family):
+            answer = golden.get(row.key())
+            if answer is not None:
+                yield row, answer, "samples"
+    stored = Golden(PATH)
+    for key in stored.index:
+        entry = stored.get(key)
+        assert entry is not None
+        yield decode(entry["call"]), entry["answer"], "calls"
+
+
+def _flat(row: samples.Sample) -> list[Any]:
+    entries = [item for e in row.inputs for item in (e if isinstance(e, list) else [e])]
+    values = [e.value if isinstance(e, samples.Resource) else e for e in entries]
+    return [np.asarray(v) for v in values if v is not None and hasattr(v, "dtype")
+            and not isinstance(v, samples.Uninitialized)]  # fmt: skip
+
+
+def _count(row: samples.Sample, answer: dict[str, Any], counts: Counter[str]) -> None:
+    """What one call shows: edges of shapes and of values, errors."""
+    if "no_kernel" in answer:
+        return
+    arrays = _flat(row)
+    counts["calls"] += 1
+    counts["empty"] += any(array.size == 0 for array in arrays)
+    counts["scalar"] += any(array.shape == () for array in arrays)
+    numbers = [array for array in arrays if array.dtype.kind not in "OSUbiu"]
+    counts["nan"] += any(not np.isfinite(array.astype(np.complex128)).all() for array in numbers)
+    whole = [array for array in arrays if array.dtype.kind in "iu" and array.size]
+    counts["extreme"] += any(
+        np.any(array == np.iinfo(array.dtype).max) for array in whole if array.dtype.itemsize > 0
+    )
+    counts["errors"] += any(word.startswith(("error", "build_error")) for word in answer)
+
+
+@cache
+def _graph_gradients() -> frozenset[str]:
+    """Ops whose gradients' nodes are stored."""
+    found: set[str] = set()
+    for name in ("gradient_rows", "gradient_graphs"):
+        stored = json.loads(lzma.decompress((_GOLDEN / f"{name}.json.xz").read_bytes()))
+        for nodes in stored.values():
+            if "error" not in nodes:
+                found |= {
+                    node[0] for key, node in nodes.items() if not key.startswith("gradients/")
+                }
+    return frozenset(found)
+
+
+def coverage() -> dict[str, Coverage]:
+    """What compares each op that has a kernel with TensorFlow."""
     importlib.import_module("tfnb.ops.all_ops")
-    programs, cases, named = in_programs(), in_cases(), named_in_tests()
-    sampled = {row.op for family in samples.families() for row in samples.family(family)}
-    made = set(makers())
-    found = {}
+    numeric = importlib.import_module("tests.ops.test_numeric_gradients")
+    (programs, failing), cases, named = in_programs(), in_cases(), named_in_tests()
+    found: dict[str, Coverage] = defaultdict(Coverage)
+    sampled: set[str] = set()
+    for row, answer, kind in stored_calls():
+        _count(row, answer, found[row.op].counts)
+        if kind == "samples":
+            sampled.add(row.op)
+        if any(one is not None for one in answer.get("gradients", ())):
+            found[row.op].gradient.add("values")
+    made, graphs, differences = set(makers()), _graph_gradients(), set(numeric.names())
+    second = {key.split("-")[0] for key in Golden(_GOLDEN / "second_gradients.bin").index}
+    rows = {}
     for name, definition in sorted(op_registry.all_ops().items()):
         if name.startswith("_") or not definition.has_kernel("CPU"):
             continue
-        if name in made:
-            found[name] = "random calls"
-        elif name in programs:
-            found[name] = "random programs"
-        elif name in sampled:
-            found[name] = "samples"
-        elif name in cases:
-            found[name] = "cases"
-        else:
-            found[name] = named.get(name, "")
-    return found
+        one = rows[name] = found[name]
+        holders = (("calls", made), ("programs", programs), ("samples", sampled), ("cases", cases))
+        one.values = next((word for word, ops in holders if name in ops), named.get(name, ""))
+        one.counts["errors"] += name in failing
+        if definition.gradient_function is None:
+            one.gradient.clear()
+            continue
+        if name in graphs:
+            one.gradient.add("graph")
+        if name in differences:
+            one.gradient.add("numeric")
+        if name in second:
+            one.gradient.add("second")
+    return rows
+
+
+def listed(path: Path) -> set[str]:
+    """The ops that a text names."""
+    return set(re.findall(r"\w+", path.read_text())) & set(op_registry.all_ops())
+
+
+def _print_counts(rows: dict[str, Coverage]) -> None:
+    by_holder: dict[str, list[str]] = defaultdict(list)
+    for name, one in rows.items():
+        kinds = ("calls", "programs", "samples", "cases")
+        by_holder[one.values if one.values in kinds else "tests"].append(name)
+    print(f"{len(rows)} ops with a kernel; values are compared")
+    for holder in ("calls", "programs", "samples", "cases", "tests"):
+        print(f"{len(by_holder[holder]):5} by {holder}")
+    for holder in ("samples", "cases", "tests"):
+        print(f"\n{holder} only:", " ".join(by_holder[holder]))
+    for word in ("empty", "scalar", "nan", "extreme", "errors"):
+        print(f"{sum(bool(one.counts[word]) for one in rows.values()):5} with {word}")
+    able = {n: one for n, one in rows.items() if op_registry.get(n).gradient_function}
+    print(f"\n{len(able)} of them have a gradient; compared")
+    for word in ("values", "graph", "numeric", "second"):
+        has = [name for name, one in able.items() if word in one.gradient]
+        print(f"{len(has):5} by {word}; not: {' '.join(sorted(set(able) - set(has)))}")
 
 
 def main() -> None:
     """Prints how many ops what holds, and those that only tests of their own do."""
-    by_holder: dict[str, list[str]] = defaultdict(list)
-    for name, holder in holders().items():
-        by_holder[holder].append(name)
-    random = ("random calls", "random programs")
-    print(f"{sum(map(len, by_holder.values()))} ops with a kernel")
-    for holder in (*random, "samples", "cases"):
-        print(f"{len(by_holder[holder]):5} by {holder}")
-    print("\nby samples only:", " ".join(by_holder["samples"]))
-    print("\nin whole cases only:", " ".join(by_holder["cases"]))
-    print("\nin tests of their own:")
-    for holder in sorted(by_holder):
-        if holder and holder not in (*random, "samples", "cases"):
-            print(f"  {holder}: {' '.join(by_holder[holder])}")
-    print("\nnamed by no test, made by public functions:", " ".join(by_holder[""]))
+    parser = argparse.ArgumentParser(prog="python -m tests.random_calls.coverage")
+    parser.add_argument("cases", type=Path, nargs="*")
+    parser.add_argument("--list", type=Path, help="a text that names ops")
+    parser.add_argument("--all", action="store_true", help="every op that has a kernel")
+    parser.add_argument("--rows", action="store_true", help="a line per op")
+    options = parser.parse_args()
+    rows = coverage()
+    if not options.all:
+        wanted = in_cases(_TESTS / "cases" / "own", *options.cases)
+        if options.list is not None:
+            wanted |= listed(options.list)
+        rows = {name: one for name, one in rows.items() if name in wanted}
+    if options.rows:
+        for name, one in rows.items():
+            numbers = " ".join(f"{word}={one.counts[word]}" for word in sorted(one.counts))
+            print(f"{name}\t{one.values}\t{numbers}\t{' '.join(sorted(one.gradient))}")
+    _print_counts(rows)
 
 
 if __name__ == "__main__":

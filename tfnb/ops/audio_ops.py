@@ -137,14 +137,12 @@ def encode_wav(xp: Any, audio: Any, sample_rate: Any) -> Any:
         raise errors.invalid_argument(
             f"Input sample_rate should be a scalar tensor, got {shape_text(sample_rate.shape)}"
         )
-    samples, channels = audio.shape
+    channels = audio.shape[1]
     rate = int(sample_rate)
     if not 0 < channels <= 1024:
         raise errors.invalid_argument(f"num_channels must be in [1, 1024], got {channels}")
     if rate <= 0:
         raise errors.invalid_argument(f"sample_rate must be positive, got {rate}")
-    if samples <= 0:
-        raise errors.invalid_argument("num_frames must be positive")
     scaled = audio * np.float32(32768)
     # Halves go away from zero.
     rounded = np.copysign(np.floor(np.abs(scaled) + np.float32(0.5)), scaled)

@@ -14,6 +14,7 @@ from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops import array_ops
 from tfnb.ops.bias_ops import bias_add_grad
+from tfnb.ops.cwise_unary_ops import logistic
 from tfnb.ops.matmul_ops import matmul
 
 if TYPE_CHECKING:
@@ -25,11 +26,6 @@ _ICFO, _IFCO = (0, 1, 2, 3), (0, 2, 1, 3)
 _WEIGHTS = "w: T, wci: T, wcf: T, wco: T, b: T"
 _GATES = "i: T, cs: T, f: T, o: T, ci: T, co: T"
 _T = "T: {half, float}"
-
-
-def _sigmoid(xp: Any, x: Any) -> Any:
-    one = x.dtype.type(1)
-    return one / (one + xp.exp(-x))
 
 
 # ------------------------------------------------------------------------------------------- shapes
@@ -126,13 +122,13 @@ def _lstm_step(
     f = f + x.dtype.type(forget_bias)
     if use_peephole:
         i, f = i + cs_prev * wci, f + cs_prev * wcf
-    i, f, ci = _sigmoid(xp, i), _sigmoid(xp, f), xp.tanh(ci)
+    i, f, ci = logistic(xp, i), logistic(xp, f), xp.tanh(ci)
     cs = i * ci + f * cs_prev
     if cell_clip > 0:
         cs = xp.clip(cs, x.dtype.type(-cell_clip), x.dtype.type(cell_clip))
     if use_peephole:
         o = o + cs * wco
-    o, co = _sigmoid(xp, o), xp.tanh(cs)
+    o, co = logistic(xp, o), xp.tanh(cs)
     return i, cs, f, o, ci, co, o * co
 
 
@@ -559,7 +555,7 @@ def gru_block_cell(xp: Any, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any,
     """One step of a GRU: reset, update, candidate, and the output u h_prev + (1 - u) c."""
     _check_gru(x, h_prev, w_ru, w_c, b_ru, b_c)
     cells = h_prev.shape[1]
-    gates = _sigmoid(xp, xp.matmul(xp.concatenate([x, h_prev], axis=1), w_ru) + b_ru)
+    gates = logistic(xp, xp.matmul(xp.concatenate([x, h_prev], axis=1), w_ru) + b_ru)
     r, u = gates[:, :cells], gates[:, cells:]
     c = xp.tanh(xp.matmul(xp.concatenate([x, h_prev * r], axis=1), w_c) + b_c)
     return r, u, c, u * (h_prev - c) + c

@@ -40,12 +40,13 @@ def _counts(rows: Any, values: Any, weights: Any, shape: tuple[int, int], binary
     """[rows, size] counts, or sums of weights; numbers from `size` on do not count."""
     if values.size and int(values.min()) < 0:
         raise errors.invalid_argument("Input must be non-negative")
-    if weights.size and weights.size != values.size:
+    if 0 < weights.size < values.size:  # more are no error in TensorFlow
         raise errors.invalid_argument(
             "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it "
             f"acts as all weights equal to 1. Received {shape_text(weights.shape)}"
         )
     out = np.zeros(shape, weights.dtype)
+    weights = weights[: values.size]
     inside = values < shape[1]
     places = (rows[inside], values[inside])
     if binary:
@@ -232,6 +233,8 @@ def dense_count_sparse_output(
             f"Weights and values must have the same shape. Weight shape: "
             f"{shape_text(weights.shape)}; values shape: {shape_text(values.shape)}"
         )
+    if 0 in values.shape[:-1]:
+        raise errors.invalid_argument("Invalid input: Shapes dimension cannot be 0.")
     is_matrix = values.ndim == 2
     rows = np.repeat(np.arange(values.shape[0]), values.shape[1]) if is_matrix else None
     return _occurring(

@@ -159,6 +159,12 @@ def rsqrt_op(xp: Any, x: Any) -> Any:
 
 
 def _rsqrt(xp: Any, x: Any, out: Any = None) -> Any:
+    if x.dtype.itemsize == 2:  # rounded once, as in TensorFlow
+        result = (np.float32(1) / xp.sqrt(x.astype(np.float32))).astype(x.dtype)
+        if out is None:
+            return result
+        out[...] = result
+        return out
     root = xp.sqrt(x, out=out)
     return xp.divide(_one(x), root, out=own(root))
 
@@ -423,17 +429,24 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Sigmoid", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def sigmoid_op(xp: Any, x: Any) -> Any:
     """1 / (1 + exp(-x))."""
-    return tiled(xp, _sigmoid, x)
+    return tiled(xp, logistic, x)
 
 
-def _sigmoid(xp: Any, x: Any, out: Any = None) -> Any:
-    one, result = _one(x), xp.negative(x, out=out)
+def logistic(xp: Any, x: Any, out: Any = None) -> Any:
+    """1 / (1 + exp(-x)), in `out` if that is given."""
+    one = _one(x)
+    if x.dtype.itemsize == 2:
+        # Every step is rounded: TensorFlow's are these, and beyond 11 all is 1.
+        result = xp.minimum(x, x.dtype.type(11), out=out)
+        result = xp.exp(result, out=own(result))
+        return xp.divide(result, one + result, out=own(result))
+    result = xp.negative(x, out=out)
     target = own(result)
     result = xp.add(one, xp.exp(result, out=target), out=target)
     return xp.divide(one, result, out=target)
 
 
-sigmoid_op.tile("{sigmoid}({np}, {x}, out={out})", sigmoid=_sigmoid, np=np)
+sigmoid_op.tile("{sigmoid}({np}, {x}, out={out})", sigmoid=logistic, np=np)
 
 
 @sigmoid_op.gradient

@@ -241,6 +241,8 @@ def fractional_max_pool_grad(
     """The gradient of each cell goes to its largest element, the first of equals."""
     if orig_input.ndim != 4:
         raise errors.invalid_argument("orig_input must be 4-dimensional")
+    if rows.size * columns.size > orig_input.size:
+        raise errors.invalid_argument("Pooling region has more elements than the input tensor")
     if orig_output.shape != out_backprop.shape:
         raise errors.invalid_argument(
             f"Expected orig_output and out_backprop to have the same shape, but got "

@@ -151,7 +151,7 @@ def _pixels(image: Any, channels: int, form: str) -> Any:
             converted = np.asarray(image.convert(_MODES[channels]))
     except Exception as error:
         raise errors.invalid_argument(f"Invalid {form} data: {error}") from None
-    return converted.reshape(*converted.shape[:2], channels)
+    return np.array(converted.reshape(*converted.shape[:2], channels))
 
 
 def _jpeg(data: bytes, channels: int, ratio: int = 1) -> Any:
@@ -170,16 +170,24 @@ def _png(data: bytes, channels: int, dtype: Any) -> Any:
         pixels = png_files.read_16_bits(data, channels)
         return pixels if dtype == np.uint16 else (pixels >> 8).astype(np.uint8)
     png_files.check_is_whole(data)
-    pixels = _pixels(_opened(data, "PNG"), channels, "PNG")
+    image = _opened(data, "PNG")
+    is_opaque = image.mode not in ("LA", "RGBA") and "transparency" not in image.info
+    pixels = _pixels(image, channels, "PNG")
+    if is_opaque and pixels.shape[2] in (2, 4) and png_files.is_gray(data):
+        # Opaque is the largest number of as many bits as the file has.
+        pixels[..., -1] = (1 << min(png_files.bit_depth(data), 8)) - 1
     return pixels.astype(np.uint16) * np.uint16(257) if dtype == np.uint16 else pixels
 
 
 def _gif(data: bytes, only_first: bool = False) -> Any:
     image = _opened(data, "GIF")
     frames = []
-    for index in range(1 if only_first else image.n_frames):
-        image.seek(index)
-        frames.append(np.asarray(image.convert("RGB")))
+    try:
+        for index in range(1 if only_first else image.n_frames):
+            image.seek(index)
+            frames.append(np.asarray(image.convert("RGB")))
+    except (OSError, EOFError) as error:
+        raise errors.invalid_argument(f"Invalid GIF data: {error}") from None
     return np.stack(frames)
 
 
@@ -193,11 +201,25 @@ def _decoded(name: str, contents: Any, channels: int, ratio: int = 1) -> Any:
     """The pixels of a file that the op of one format got; GIFs must have one frame."""
     data = _text(contents)
     form = _format_of(data)
+    if name == "DecodeBmp" and form != "BMP":
+        raise errors.invalid_argument(
+            f"Trying to decode {form} format using DecodeBmp op. Use `decode_{form.lower()}` or "
+            "`decode_image` instead."
+        )
     if form == "JPEG":
         return _jpeg(data, channels, ratio)
     if form == "PNG":
         return _png(data, channels, np.uint8)
     if form == "BMP":
+        if name not in ("DecodeBmp", "DecodeImage"):
+            raise errors.invalid_argument(
+                "Trying to decode BMP format using a wrong op. Use `decode_bmp` or `decode_image` "
+                f"instead. Op used: {name}"
+            )
+        if channels not in (0, 3, 4):
+            raise errors.invalid_argument(
+                f"`channels` must be 0, 3 or 4 for BMP, but got {channels}"
+            )
         return _bmp(data, channels)
     frames = _gif(data)
     if len(frames) > 1:
@@ -224,9 +246,9 @@ def decode_png_op(xp: Any, contents: Any, *, channels: int, dtype: Any) -> Any:
         raise errors.invalid_argument(f"channels must be 0, 1, 2, 3, or 4, got {channels}")
     data = _text(contents)
     if dtype is dtypes.uint16:
-        if _format_of(data) != "PNG":
-            raise errors.invalid_argument("Only a PNG file has pixels of 16 bits")
-        return _png(data, channels, np.uint16)
+        if _format_of(data) == "PNG":
+            return _png(data, channels, np.uint16)
+        return _decoded("DecodePng", contents, channels).astype(np.uint16) * np.uint16(256)
     return _decoded("DecodePng", contents, channels)
 
 
@@ -377,7 +399,10 @@ def encode_png_op(xp: Any, image: Any, *, compression: int) -> Any:
             f"image must have 1, 2, 3, or 4 channels, got {image.shape[-1]}"
         )
     if image.size == 0 and 0 in image.shape[-3:]:
-        raise errors.invalid_argument(f"Expected image to be non-empty, got {list(image.shape)}")
+        raise errors.internal(
+            "PNG encoding failed at the following flattened batch indices: 0: Expected image to be "
+            f"non-empty, got {list(image.shape)}"
+        )
     if not -1 <= compression <= 9:
         raise errors.invalid_argument(f"compression should be in [-1,9], got {compression}")
     result = np.empty(image.shape[:-3], object)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import zlib
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors, tensor_util
+from tfnb.core.leveldb_table import put_varint
 from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
@@ -181,7 +183,8 @@ def decode_compressed(xp: Any, bytes: Any, *, compression_type: str) -> Any:
 
     def inflate(value: Any) -> Any:
         try:
-            return zlib.decompress(value, window) if value else value
+            # What is cut off at the end is not missed.
+            return zlib.decompressobj(window).decompress(value) if value else value
         except zlib.error as error:
             raise errors.data_loss(f"inflate() failed with error: {error}") from None
 
@@ -433,6 +436,22 @@ def parse_tensor(xp: Any, serialized: Any, *, out_type: DType) -> Any:
 parse_tensor.not_differentiable()
 
 
+def _chunk(field: int, data: bytes) -> bytes:
+    return bytes([field << 3 | 2]) + put_varint(len(data)) + data
+
+
+def _unpacked(feature: Any) -> bytes:
+    kind = feature.WhichOneof("kind")
+    if kind is None:
+        return b""
+    values = getattr(feature, kind).value
+    if kind == "bytes_list":
+        return _chunk(1, b"".join(_chunk(1, value) for value in values))
+    if kind == "float_list":
+        return _chunk(2, b"".join(b"\x0d" + np.array(v, "<f4").tobytes() for v in values))
+    return _chunk(3, b"".join(b"\x08" + put_varint(v & (1 << 64) - 1) for v in values))
+
+
 @register_op(
     "DecodeJSONExample",
     "json_examples: string -> binary_examples: string",
@@ -449,8 +468,15 @@ def decode_json_example(xp: Any, json_examples: Any) -> Any:
             json_format.Parse(text, example)
         except (json_format.ParseError, UnicodeDecodeError) as error:
             raise errors.invalid_argument(f"Error while parsing JSON: {error}") from None
-        data: bytes = example.SerializeToString(deterministic=True)
-        return data
+        # As TensorFlow writes it: features in the order of the text, each number with its tag.
+        given = json.loads(text).get("features")
+        if given is None:
+            return b""
+        entries = b""
+        for key in given.get("feature") or ():
+            inner = _unpacked(example.features.feature[key])
+            entries += _chunk(1, _chunk(1, key.encode()) + _chunk(2, inner))
+        return _chunk(1, entries)
 
     return mapped(decode, json_examples)
 

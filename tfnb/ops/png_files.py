@@ -53,6 +53,11 @@ def bit_depth(data: bytes) -> int:
     return data[24]
 
 
+def is_gray(data: bytes) -> bool:
+    """Whether pixels have no colour (and no alpha), from the header."""
+    return data[25] == 0
+
+
 def gray(rgb: Any) -> Any:
     """Luminance of pixels (height, width, 3) in the weights TensorFlow gives libpng."""
     red, green, blue = (rgb[..., c].astype(np.uint32) for c in range(3))

@@ -68,8 +68,8 @@ def proper_range(low: Any, high: Any, name: str) -> tuple[np.float32, np.float32
     return ends
 
 
-def _require_broadcast(x: Any, y: Any) -> None:
-    """TensorFlow's kernels know broadcasts that can be seen as those of at most two dimensions."""
+def _require_broadcast(x: Any, y: Any) -> int:
+    """As those of how many dimensions the broadcast can be seen; TensorFlow knows two."""
     try:
         whole = np.broadcast_shapes(x.shape, y.shape)
     except ValueError:
@@ -84,14 +84,17 @@ def _require_broadcast(x: Any, y: Any) -> None:
         raise errors.unimplemented(
             f"Broadcast between {shape_text(x.shape)} and {shape_text(y.shape)} not supported yet."
         )
+    return len(runs)
 
 
-def _moved(x: Any, low: Any, high: Any, end: np.float32, dtype: Any) -> Any:
+def _moved(
+    x: Any, low: Any, high: Any, end: np.float32, dtype: Any, *, is_exact: bool = False
+) -> Any:
     """The numbers in the range [-end, end], which is coarse: all steps are the same whole number.
 
-    A single number is converted by itself.
+    Or each converted by itself.
     """
-    if x.size == 1:
+    if is_exact:
         return numbers_of(floats_of(x, low, high), -end, end, dtype).astype(np.int64)
     zero, one = (
         unclamped_number(float(float_of(n, low, high, x.dtype)), -end, end, dtype) for n in (0, 1)
@@ -111,11 +114,14 @@ def quantized_add(
 ) -> Any:
     """Sums, in a range around zero with room to spare."""
     range_x, range_y = proper_range(min_x, max_x, "x"), proper_range(min_y, max_y, "y")
-    _require_broadcast(x, y)
+    runs = _require_broadcast(x, y)
     widest = max(abs(min(range_x[0], range_y[0])), abs(max(range_x[1], range_y[1])))
     high = np.float32(widest * np.float32(1 << 14))
     dtype = Toutput.as_numpy_dtype
-    total = _moved(x, *range_x, high, dtype) + _moved(y, *range_y, high, dtype)
+    is_first = runs <= 1 and x.size == 1
+    is_second = runs <= 1 and y.size == 1 and not is_first
+    total = _moved(x, *range_x, high, dtype, is_exact=is_first)
+    total = total + _moved(y, *range_y, high, dtype, is_exact=is_second)
     return wrapped(total, dtype), -high, high
 
 
@@ -226,9 +232,12 @@ def _joined(
         low = np.float32(-high)
     elif scaled:
         low = np.float32(0)
+    # As in TensorFlow the first range is that of the first tensor that holds anything, and so on.
+    ranges = zip(starts, ends, strict=True)
+    olds = [next(ranges) if value.size else (low, high) for value in values]
     parts = [
         value if old == (low, high) else quantized(dequantized(value, *old), low, high, dtype)
-        for value, old in zip(values, zip(starts, ends, strict=True), strict=True)
+        for value, old in zip(values, olds, strict=True)
     ]
     return joined(np, axis, parts, argument), low, high
 

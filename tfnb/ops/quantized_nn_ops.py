@@ -8,6 +8,7 @@ Each gives its numbers and the range that they stand for. Corresponds to TensorF
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,7 +167,13 @@ def quantized_conv2_d(
             f"input and filter must have the same depth: {x.shape[3]} vs {kernel.shape[2]}"
         )
     # Exact in double precision: 2 ** 53 holds the sum of 2 ** 35 products of bytes.
-    image = x.astype(np.float64) - unclamped_number(0.0, *range_x, x.dtype)
+    zero = unclamped_number(0.0, *range_x, x.dtype)
+    image = x.astype(np.float64) - zero
+    if zero > 255 and any(w.pad_before or w.pad_after for w in windows):
+        # What stands beside the image is the lowest byte of the number for zero.
+        sides = [(0, 0), *((w.pad_before, w.pad_after) for w in windows), (0, 0)]
+        image = np.pad(image, sides, constant_values=(zero & 255) - zero)
+        windows = [replace(w, size=w.padded, pad_before=0, pad_after=0) for w in windows]
     weights = kernel.astype(np.float64) - unclamped_number(0.0, *range_kernel, kernel.dtype)
     product = conv_kernels.forward(np, image, weights, windows)
     dtype = out_type.as_numpy_dtype
@@ -427,6 +434,10 @@ def quantized_batch_norm_with_global_normalization(
     ):
         if value.ndim != 1:
             raise errors.invalid_argument(f"{name} must be 1-dimensional{shape_text(value.shape)}")
+        if value.size <= 1:
+            raise errors.invalid_argument(
+                f"Must have at least a {name} value{shape_text(value.shape)}"
+            )
         if value.shape[0] != t.shape[3]:
             raise errors.invalid_argument(
                 f"{name} must have as many elements as the input has channels: {value.shape[0]} "

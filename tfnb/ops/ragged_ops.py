@@ -37,7 +37,7 @@ def splits_of(lengths: Any, dtype: Any) -> Any:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)]).astype(dtype)
 
 
-def check_splits(splits: Any, count: int) -> None:
+def check_splits(splits: Any, count: int, *, from_zero: bool = True) -> None:
     """TensorFlow's refusals of splits of ``count`` values.
 
     Raises:
@@ -48,7 +48,7 @@ def check_splits(splits: Any, count: int) -> None:
             f"Ragged splits must be vectors with at least one element, not of shape "
             f"{shape_text(splits.shape)}"
         )
-    if splits[0] != 0:
+    if from_zero and splits[0] != 0:
         raise errors.invalid_argument(
             f"Ragged splits must start with 0; the first value of row splits is {splits[0]}"
         )
@@ -180,7 +180,7 @@ def ragged_gather(
         raise errors.invalid_argument("params.rank must be nonzero")
     counts = [*(splits.shape[0] - 1 for splits in nested[1:]), values.shape[0]]
     for splits, count in zip(nested, counts, strict=True):
-        check_splits(splits, count)
+        check_splits(splits, count, from_zero=False)
     rows = nested[0].shape[0] - 1
     flat = indices.reshape(-1).astype(np.int64)
     outside = np.flatnonzero((flat < 0) | (flat >= rows))
@@ -246,7 +246,7 @@ def ragged_tensor_to_sparse(xp: Any, nested: Sequence[Any], values: Any) -> Any:
         raise errors.invalid_argument("rt_dense_values must have rank at least 1")
     counts = [*(splits.shape[0] - 1 for splits in nested[1:]), values.shape[0]]
     for splits, count in zip(nested, counts, strict=True):
-        check_splits(splits, count)
+        check_splits(splits, count, from_zero=False)
     rows = np.arange(nested[0].shape[0] - 1)[:, None]
     sizes = [rows.shape[0]]
     for splits in nested:
@@ -547,17 +547,19 @@ def ragged_fill_empty_rows(
             f"value_rowids({outside[0]}, 0) is invalid: {value_rowids[outside[0]]} is not in "
             f"[0, {count})"
         )
-    if (np.diff(value_rowids) < 0).any():
-        raise errors.invalid_argument("value_rowids must be sorted in ascending order")
+    order = np.argsort(value_rowids, kind="stable")
+    value_rowids, values = value_rowids[order], values[order]
     empty = np.bincount(value_rowids, minlength=count)[:count] == 0
     added = np.flatnonzero(empty)
     places = np.searchsorted(value_rowids, added)
-    moved = np.arange(values.size) + np.searchsorted(added, value_rowids)
+    moved = np.empty(values.size, np.int64)
+    moved[order] = np.arange(values.size) + np.searchsorted(added, value_rowids)
+    ids = np.insert(value_rowids, places, added)
     return (
-        np.insert(value_rowids, places, added),
+        ids if count else ids.reshape(0, 1),  # as in TensorFlow, which says otherwise before
         np.insert(values, places, default_value),
         empty,
-        moved.astype(np.int64),
+        moved,
     )
 
 

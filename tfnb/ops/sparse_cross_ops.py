@@ -156,6 +156,14 @@ def _number(feature: Any) -> int:
     return (fingerprint64(feature) if isinstance(feature, bytes) else feature) & _MASK
 
 
+def _of_four_bytes(values: Any) -> Any:
+    found = np.empty(values.shape, object)
+    flat = found.reshape(-1)
+    for place, number in enumerate(values.reshape(-1).tolist()):
+        flat[place] = fingerprint64((number & 0xFFFFFFFF).to_bytes(4, "little"))
+    return found
+
+
 def _bucket(found: int, num_buckets: int) -> int:
     return found % (num_buckets if num_buckets > 0 else (1 << 63) - 1)
 
@@ -260,6 +268,8 @@ def sparse_cross_hashed(
         raise errors.invalid_argument(
             f"Input salt should be a vector of 2 elements. Received: {shape_text(salt.shape)}"
         )
+    # TensorFlow takes the fingerprint of the first four bytes of a number in a sparse column.
+    values = [_of_four_bytes(v) if v.dtype != object else v for v in values]
     columns, batch = _columns(indices, values, shapes, dense_inputs)
     keys = [number & _MASK for number in salt.tolist()]
     buckets, is_strong = int(num_buckets), bool(strong)

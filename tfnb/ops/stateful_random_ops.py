@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _CPU: dict[str, Any] = {"devices": ("CPU",), "stateful": True}
 _PHILOX, _THREE_FRY, _AUTO_SELECT = 1, 2, 3
-_MASK64 = (1 << 64) - 1
+_MASK32, _MASK64 = (1 << 32) - 1, (1 << 64) - 1
 _STATE_SIZE = 3
 _SHAPED = "shape: shape_dtype"
 _SHAPE_DTYPE = "shape_dtype: type = DT_INT64"
@@ -79,7 +79,12 @@ def _taken(
             )
         low, high, key = (int(word) & _MASK64 for word in state[first : first + _STATE_SIZE])
         generator = Philox(key, high << 64 | low)
-        after = generator.skip(blocks).counter
+        if blocks >> 32 == _MASK32 and (low & _MASK32) + (blocks & _MASK32) > _MASK32:
+            blocks &= _MASK32  # TensorFlow's carry into the second word overflows and is lost
+            low_word = low & ~_MASK32 | (low + blocks & _MASK32)
+            after = high << 64 | low_word
+        else:
+            after = generator.skip(blocks).counter
         new = state.copy()
         new[first : first + 2] = np.array([after & _MASK64, after >> 64], np.uint64).view(np.int64)
         cell.assign(new)
@@ -146,7 +151,8 @@ def _(c: InferenceContext) -> TensorShape:
 def rng_skip(ctx: OpKernelContext, resource: Any, algorithm: Any, delta: Any) -> None:
     """Moves the generator on as if it had drawn ``delta`` numbers."""
     steps = _scalar(delta, "delta")
-    _taken(ctx, resource, _scalar(algorithm, "algorithm"), steps * BLOCKS_PER_OUTPUT)
+    blocks = steps * BLOCKS_PER_OUTPUT & _MASK64
+    _taken(ctx, resource, _scalar(algorithm, "algorithm"), blocks)
 
 
 @rng_skip.shape

@@ -583,7 +583,7 @@ def stateless_random_gamma_v3(
     xp: Any, shape: Any, key: Any, counter: Any, alg: Any, alpha: Any
 ) -> Any:
     """Gamma(alpha, 1)."""
-    return _gamma(shape, _from_key(key, counter, alg), alpha)
+    return _gamma(shape, _from_key(key, counter, alg, shape), alpha)
 
 
 @stateless_random_gamma_v3.gradient
