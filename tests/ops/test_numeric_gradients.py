@@ -73,6 +73,7 @@ _NOT_AT_ZERO = frozenset(["Xdivy", "Xlog1py", "Xlogy"])
 _MOST_CALLS = 5
 # For ops whose calls elsewhere all lie at edges, or beyond where the function is defined.
 _OWN = [
+    call("DynamicPartition", uniform(4, 2), np.array([1, 0, 0, 1], np.int32), num_partitions=2),
     call("Erfinv", uniform(2, 3, low=-0.8, high=0.8)),
     call("FloorMod", np.array([7.3, -5.2, 0.7]), np.array([2.0, 3.0, -0.4])),
     call("Ndtri", uniform(2, 3, low=0.1, high=0.9)),

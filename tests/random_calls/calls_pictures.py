@@ -159,9 +159,7 @@ def _fractional(d: Draw, name: str) -> Sample:
 @calls("FractionalMaxPoolGrad FractionalAvgPoolGrad")
 def _fractional_gradient(d: Draw, name: str) -> Sample:
     word, overlapping = d.types(name), d.chance(0.5)
-    ends = [
-        np.cumsum([0, *(d.number(1, 2) for _ in range(d.number(1, 3)))]) for _ in range(2)
-    ]
+    ends = [np.cumsum([0, *(d.number(1, 2) for _ in range(d.number(1, 3)))]) for _ in range(2)]
     count, depth = d.number(1, 2), d.number(1, 2)
     shape = (count, int(ends[0][-1]), int(ends[1][-1]), depth)
     cells = (count, len(ends[0]) - 1, len(ends[1]) - 1, depth)

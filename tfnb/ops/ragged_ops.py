@@ -246,7 +246,7 @@ def ragged_tensor_to_sparse(xp: Any, nested: Sequence[Any], values: Any) -> Any:
         raise errors.invalid_argument("rt_dense_values must have rank at least 1")
     counts = [*(splits.shape[0] - 1 for splits in nested[1:]), values.shape[0]]
     for splits, count in zip(nested, counts, strict=True):
-        check_splits(splits, count, from_zero=False)
+        check_splits(splits, count)
     rows = np.arange(nested[0].shape[0] - 1)[:, None]
     sizes = [rows.shape[0]]
     for splits in nested:
