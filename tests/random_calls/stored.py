@@ -25,8 +25,8 @@ def encode(row: Sample) -> dict[str, Any]:
             return {"uninitialized": list(entry.shape), "dtype": entry.dtype}
         return np.asarray(entry)
 
-    options = {"values": row.values, "undefined": list(row.undefined), "gradient": row.gradient, "shapes": row.shapes,
-               "rtol": row.rtol, "atol": row.atol}  # fmt: skip
+    options = {"values": row.values, "undefined": list(row.undefined), "gradient": row.gradient,
+               "shapes": row.shapes, "rtol": row.rtol, "atol": row.atol}  # fmt: skip
     return {"op": row.op, "inputs": [one(e) for e in row.inputs],
             "attrs": {k: one(v) if isinstance(v, np.ndarray) else v for k, v in row.attrs.items()},
             "options": options}  # fmt: skip
