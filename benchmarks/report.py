@@ -151,6 +151,14 @@ def _number(value: float | None) -> str:
     return f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
 
 
+_GPU = """## On a GPU
+
+Not measured: there was no GPU where these figures come from. `python -m benchmarks.gpu` compares
+tfnb with CuPy by hand, and with PyTorch and JAX where they are installed. What runs there is tested
+for its answers and its order on a double of CuPy, and its CUDA source was compiled.
+"""
+
+
 def write(root: Path, results: dict[str, Any], facts: dict[str, Any]) -> None:
     """Writes ``docs/benchmarks.md`` and the picture in it."""
     curves = {
@@ -161,6 +169,7 @@ def write(root: Path, results: dict[str, Any], facts: dict[str, Any]) -> None:
     parts = [_head(facts)]
     for group, title in _groups(results):
         parts.append(_group(title, [f for f in results.values() if _is_in(f, group)]))
+    parts.append(_GPU)
     failed = [found for found in results.values() if "errors" in found]
     if failed:
         parts.append("## Not measured\n\n" + "".join(f"* {line(found)}\n" for found in failed))

@@ -555,3 +555,51 @@ def test_a_missing_event_is_a_race(cupy, monkeypatch):
             places_of_waits(cupy, patch, place)
         assert cupy.races, place
         cupy.races.clear()
+
+
+# -- on a GPU
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs_on_a_gpu(seed):
+    """Fused, captured, launched: the bits of the CPU, but where a GPU divides or sums its way."""
+    with lowering(Lowering.NEVER):
+        wanted = run_program(seed, "/cpu:0")
+    for one, other in zip(run_program(seed, "/gpu:0"), wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.gpu
+def test_a_training_step_on_a_gpu():
+    """A hundred steps, of which nearly all are launches of graphs; the memory they take stays."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x, fetches = graph_of_a_step("/gpu:0")
+        sess.run(tf.global_variables_initializer())
+        gpu = sess._session.device_mgr.lookup("/gpu:0")
+        used = []
+        for number in range(100):
+            sess.run(fetches, {x: np.full((4, 3), number / 100, F)})
+            used.append(gpu.pool.used_bytes())
+        text = "\n".join(sess.emitted_sources())
+    assert max(used[10:]) == min(used[10:])
+    assert re.search(r"launched 9\d times", text), text
+
+
+@pytest.mark.gpu
+def test_a_segment_is_captured_on_a_gpu():
+    """Also with reductions; a product is refused, and the device works on."""
+    gpu = GpuDevice("/device:GPU:0", GpuSpec(0))
+    segment, body = segment_of(
+        gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.add(x, y), lambda xp, *a: a[-1].sum(0)
+    )
+    x = put(gpu, np.linspace(-1, 1, 12).reshape(3, 4))
+    wanted = host(gpu, body(x)[0])
+    for _ in range(5):
+        out = segment(x)
+        assert out is None or np.array_equal(host(gpu, out[0]), wanted)
+    assert segment.report() == ["captured 1 times, 1 graphs kept, launched 4 times"]
+    product, body = segment_of(gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.matmul(y, y.T))
+    for _ in range(3):
+        out = product(x)
+        assert np.isfinite(host(gpu, (out or body(x))[0])).all()

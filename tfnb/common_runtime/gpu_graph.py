@@ -182,8 +182,8 @@ class GraphSegment:
         cuda = self._cupy.cuda
         stream = cuda.get_current_stream()
         with cuda.using_allocator(made.pool.malloc):
-            stream.begin_capture()
             try:
+                stream.begin_capture()
                 made.outputs = self._body(*made.given(args))
             except BaseException:
                 # The stream may be of no use any more, and whatever it says of that is no news.

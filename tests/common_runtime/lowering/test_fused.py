@@ -388,3 +388,18 @@ def compare(op, source, found, wanted):
         atol=4 * smallest,
         err_msg=message,
     )
+
+
+# -- on a GPU
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("op", sorted(ROWS))
+def test_a_gpu_computes_what_the_source_says(op):
+    """Every stored sample, compiled by CuPy."""
+    cupy = pytest.importorskip("cupy")
+    for sample, source in ROWS[op]:
+        inputs = [cupy.asarray(one) for one in sample.inputs]
+        out = cupy.empty(source.shape, source.dtype)
+        source.kernel(cupy)(*inputs, out)
+        compare(op, source, out.get(), run(source, *sample.inputs))

@@ -1,0 +1,40 @@
+"""The benchmark of GPUs, on a double: its graphs compute what is written by hand beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from benchmarks import gpu
+from tests.common_runtime.conftest import cupy  # noqa: F401 - a fixture
+from tfnb.core import array_module
+
+if TYPE_CHECKING:
+    from tests.common_runtime.recording_cupy import RecordingCupy
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", gpu.workloads(0.001))
+def test_a_workload_is_the_same_on_both_sides(name: str, cupy: RecordingCupy) -> None:  # noqa: F811
+    """tfnb's graph and CuPy's functions; and each can be called again and again."""
+    workload = gpu.workloads(0.001)[name]
+    sides = {"tfnb": gpu.tfnb_side(workload), "CuPy": gpu.cupy_side(workload)}
+    assert gpu.differences({side: value() for side, (_, value) in sides.items()}) == []
+    times = gpu.measure({side: run for side, (run, _) in sides.items()}, 2)
+    assert all(taken > 0 for taken in times.values())
+
+
+def test_a_side_that_computes_something_else_is_told() -> None:
+    """Before anything is timed."""
+    assert gpu.differences({"a": np.ones(2), "b": np.ones(2), "c": np.zeros(2)}) == ["c"]
+
+
+def test_without_a_gpu_it_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And ends with a status that is no success."""
+    monkeypatch.setattr(array_module, "missing_gpu", lambda: "CuPy is not installed")
+    assert gpu.main([]) == 1
+    assert "There is no GPU to measure: CuPy is not installed." in capsys.readouterr().err
