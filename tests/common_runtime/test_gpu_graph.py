@@ -380,6 +380,37 @@ def test_random_programs_give_what_they_give_on_the_cpu(block, cupy):
     assert num_launches
 
 
+def test_what_stands_among_kernels_goes_in_front_or_behind(cupy):
+    """A fetch on its way out, reads and writes of variables: one segment, and the same values."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [2, 2])
+        with tf.device("/gpu:0"):
+            v = tf.get_variable("v", initializer=np.ones(2, F), use_resource=True)
+            first = tf.reduce_sum(tf.exp(x), 0)
+            second = tf.reduce_max(first * v, 0, keepdims=True)
+            with tf.control_dependencies([first]):
+                changed = v.assign_add(first)
+            third = tf.reduce_sum(second - 1.0)
+            with tf.control_dependencies([changed, third]):
+                last = tf.reduce_sum(v.read_value() + third)
+        sess.run(tf.global_variables_initializer())
+        held = np.ones(2, F)
+        for number in range(4):
+            value = np.full((2, 2), number / 4, F)
+            found = sess.run([first, second, third, last], {x: value})
+            sums = np.exp(value).sum(0)
+            # Whether the product reads before or behind the assignment, nobody says.
+            before, behind = held, held + sums
+            held = behind
+            np.testing.assert_allclose(found[0], sums, rtol=1e-6)
+            assert any(np.allclose(found[1], (sums * one).max()) for one in (before, behind))
+            np.testing.assert_allclose(found[2], found[1].sum() - 1, rtol=1e-6)
+            np.testing.assert_allclose(found[3], (held + found[2]).sum(), rtol=1e-6)
+        (source,) = sess.emitted_sources()
+        assert source.count(" = segment") <= 2
+        assert "launched" in source
+
+
 def test_two_gpus_and_the_cpu_run_as_one_function(cupy):
     """What goes from one to the other waits for it, and only for that."""
     with tf.Graph().as_default(), tf.Session() as sess:

@@ -379,8 +379,8 @@ class GpuDevice(Device):
 
         self._waiter.schedule(wait)
         while not finished.wait(_NAP_S):
-            if run_state is not None and run_state.stop is not None:
-                raise run_state.stop
+            if run_state is not None:
+                run_state.heed_stop()
         if failure:
             raise failure[0]
 

@@ -2,15 +2,18 @@
 
 A *segment* is a row of instructions that only launch kernels of one GPU: clusters, elementwise
 nodes, and the ops listed here, whose kernels in CuPy neither look at values nor copy from the host.
-Whatever else there is ends a segment: products (cuBLAS), random numbers, variables, transfers,
-questions.  Whether a segment becomes a graph is found out when it runs (``gpu_graph.py``).
+What else stands among them goes in front of the segment, or behind it if it uses a result: products
+(cuBLAS), random numbers, variables, transfers.  That changes nothing, because launching a kernel
+touches nothing but its result; those others keep their order, unless they are pure.  A segment ends
+where a kernel needs what goes behind, at a question, and where the step waits for something.
+Whether a segment becomes a graph is found out when it runs (``gpu_graph.py``).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfnb.common_runtime.immutable_executor_state import PURE_ONE
+from tfnb.common_runtime.immutable_executor_state import PURE, PURE_ONE
 from tfnb.common_runtime.lowering.clusters import count_uses, is_on_gpu, kind_of
 from tfnb.common_runtime.lowering.program import (
     Cluster,
@@ -50,6 +53,51 @@ def _device_of(instruction: type_of_instruction) -> object:
     return None
 
 
+class _Row:
+    """A segment in the making.
+
+    Attributes:
+      launching: its instructions.
+      behind: what stood among them and goes behind.
+    """
+
+    def __init__(self, device: object) -> None:
+        self._device = device
+        self.launching: Block = []
+        self.behind: Block = []
+        self._launched: set[str] = set()  # registers that `launching` sets
+        self._later: set[str] = set()  # and those that `behind` does
+        self._is_behind_impure = False
+
+    def takes(self, instruction: type_of_instruction, device: object) -> bool:
+        """Adds an instruction that launches, if it may come in front of what goes behind."""
+        if device is not self._device or not self._later.isdisjoint(reads_of(instruction)):
+            return False
+        self.launching.append(instruction)
+        self._launched.update(writes_of(instruction))
+        return True
+
+    def passes(self, instruction: type_of_instruction, front: Block) -> bool:
+        """Puts an instruction that does not launch in front of the row, or behind it."""
+        if not self.launching:
+            return False
+        if not isinstance(instruction, Compute) or instruction.item.waits_for_others:
+            return False
+        is_pure = instruction.item.action in (PURE_ONE, PURE)
+        reads = reads_of(instruction)
+        if (
+            self._launched.isdisjoint(reads)
+            and self._later.isdisjoint(reads)
+            and (is_pure or not self._is_behind_impure)
+        ):
+            front.append(instruction)
+            return True
+        self.behind.append(instruction)
+        self._later.update(writes_of(instruction))
+        self._is_behind_impure |= not is_pure
+        return True
+
+
 class _Finder:
     """Finds the segments of one program."""
 
@@ -61,15 +109,17 @@ class _Finder:
     def find(self, block: Block) -> None:
         """Changes a block and the blocks inside it."""
         made: Block = []
-        row: Block = []
-        device: object = None
+        row = _Row(None)
         for instruction in block:
-            here = _device_of(instruction)
-            if here is None or here is not device:
-                self._close(row, made)
-                row, device = [], here
-            if here is not None:
-                row.append(instruction)
+            device = _device_of(instruction)
+            if device is not None and row.takes(instruction, device):
+                continue
+            if device is None and row.passes(instruction, made):
+                continue
+            self._close(row, made)
+            row = _Row(device)
+            if device is not None:
+                row.takes(instruction, device)
                 continue
             for inside in insides_of(instruction):
                 self.find(inside)
@@ -77,10 +127,13 @@ class _Finder:
         self._close(row, made)
         block[:] = made
 
-    def _close(self, row: Block, made: Block) -> None:
-        if len(row) < _FEWEST:
-            made += row
-            return
+    def _close(self, finished: _Row, made: Block) -> None:
+        row = finished.launching
+        if len(row) >= _FEWEST:
+            row = self._as_segment(row)
+        made += [*row, *finished.behind]
+
+    def _as_segment(self, row: Block) -> Block:
         if not self._uses:
             self._uses = dict.fromkeys(self._program.predicates, 1)
             count_uses(self._program.root, self._uses)
@@ -95,7 +148,6 @@ class _Finder:
         )
         results = [name for name in written if self._uses.get(name, 0) > inside.get(name, 0)]
         if not args or not results:
-            made += row
-            return
+            return row
         self._number += 1
-        made.append(Segment(self._number, list(args), results, list(row)))
+        return [Segment(self._number, list(args), results, list(row))]
