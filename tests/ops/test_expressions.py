@@ -45,7 +45,7 @@ def values_of(dtype):
 
 def kernel_of(definition, dtype):
     """The op's kernel for a type; None where it has none."""
-    attrs = {"T": dtype, "incompatible_shape_error": True}
+    attrs = {"T": dtype, "incompatible_shape_error": True, "data_format": "NHWC"}
     types = {one.name: one for one in definition.op_def.attrs}
     if "T" in types:
         allowed = types["T"].allowed
@@ -116,7 +116,7 @@ _TILED = {name: one for name, one in op_registry.all_ops().items() if one.tile_e
 @pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64], ids=["float32", "float64"])
 @pytest.mark.parametrize("name", sorted(_TILED))
 def test_a_tile_of_a_large_result_has_the_kernels_bits(name, dtype):
-    """Of arrays and of arrays with scalars; the tile may be written over an input."""
+    """Of arrays, with scalars and vectors; the tile may be written over an input."""
     kernel = kernel_of(_TILED[name], dtype)
     expression = tile_of(kernel)
     names = [one.name for one in kernel.definition.op_def.inputs]
@@ -130,15 +130,22 @@ def test_a_tile_of_a_large_result_has_the_kernels_bits(name, dtype):
     ).astype(dtype.numpy_dtype)
     other = rng.permutation(large)
     number = dtype.numpy_dtype.type(0.0)
-    forms = [(large, other), (large, number), (number, large)] if len(names) == 2 else [(large,)]
+    rows = large[: large.size // 100 * 100].reshape(-1, 100)
+    vector = other[:100]
+    forms = [(large, other), (large, number), (number, large), (rows, vector), (vector, rows)]
+    if expression.vector:
+        forms = [(rows, vector)]
+    if len(names) == 1:
+        forms = [(large,)]
     for args in forms:
+        size = max(args, key=np.size).shape
         with np.errstate(all="ignore"):
             wanted = kernel.compute(*args)
-            for over in [None, *(i for i, arg in enumerate(args) if arg.ndim)]:
-                got = np.empty_like(large)
-                for start in range(0, large.size, 65_536):
+            for over in [None, *(i for i, arg in enumerate(args) if arg.shape == size)]:
+                got = np.empty(size, large.dtype)
+                for start in range(0, size[0], 65_536):
                     here = slice(start, start + 65_536)
-                    tiles = [arg[here].copy() if arg.ndim else arg for arg in args]
+                    tiles = [arg[here].copy() if arg.shape == size else arg for arg in args]
                     out = got[here] if over is None else tiles[over]
                     function(*tiles, out)
                     got[here] = out

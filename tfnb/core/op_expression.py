@@ -43,12 +43,17 @@ class Expression:
       types: the values of the attribute ``T`` that it is for; None: all.
       scalars_only: whether every input must be of rank 0.
       names: what else stands in braces: functions and constants.
+      vector: of a tile, the input that has a number for each entry of the last dimension; "" if
+        inputs are taken as they come.
+      attrs: the values of attributes that it is for.
     """
 
     text: str
     types: frozenset[DType] | None = None
     scalars_only: bool = False
     names: Mapping[str, Any] = field(default_factory=dict)
+    vector: str = ""
+    attrs: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, args: Mapping[str, str], call: str, names: Mapping[str, str]) -> str:
         """The expression over variables.
@@ -84,6 +89,9 @@ def tile_of(kernel: OpKernel) -> Expression | None:
     found = kernel.definition.tile_expression
     if found is None or not _is_own_kernel(kernel):
         return None
+    for name, wanted in found.attrs.items():
+        if kernel.attrs.get(name) not in (wanted, wanted.encode()):
+            return None
     return found if found.types is None or kernel.attrs.get("T") in found.types else None
 
 

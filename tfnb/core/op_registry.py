@@ -207,15 +207,19 @@ class OpDefinition:
         self.expressions += (Expression(text, only, scalars_only, names),)
         return self
 
-    def tile(self, text: str, **names: Any) -> OpDefinition:
+    def tile(
+        self, text: str, *, vector: str = "", attrs: Mapping[str, str] | None = None, **names: Any
+    ) -> OpDefinition:
         """Says how the kernel writes float32 or float64 into a given array.
 
         Args:
           text: a call, inputs in braces, ``{out}`` where it writes; that may be an input.
+          vector: the input that has a number for each entry of the last dimension.
+          attrs: only for nodes with these values of attributes.
           **names: functions and constants that stand in braces.
         """
         types = frozenset([dtypes.float32, dtypes.float64])
-        self.tile_expression = Expression(text, types, False, names)
+        self.tile_expression = Expression(text, types, False, names, vector, attrs or {})
         return self
 
     def not_differentiable(self) -> OpDefinition:

@@ -82,6 +82,14 @@ def relu6_op(xp: Any, features: Any) -> Any:
     return xp.minimum(xp.maximum(features, scalar(0)), scalar(6))
 
 
+def _relu6(features: Any, out: Any) -> Any:
+    scalar = features.dtype.type
+    return features.clip(scalar(0), scalar(6), out=out)
+
+
+relu6_op.tile("{relu6}({features}, out={out})", relu6=_relu6)
+
+
 @relu6_op.gradient
 def _(op: Any, grad: Any) -> Any:
     return relu6_grad(grad, op.outputs[0])

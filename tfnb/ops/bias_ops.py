@@ -74,6 +74,11 @@ def bias_add_op(xp: Any, value: Any, bias: Any, *, data_format: str) -> Any:
     return _add_bias(xp, value, bias, 1 if data_format == "NCHW" else -1)
 
 
+bias_add_op.tile(
+    "{add}({value}, {bias}, out={out})", vector="bias", attrs={"data_format": "NHWC"}, add=np.add
+)
+
+
 @bias_add_op.gradient
 def _(op: Any, grad: Any) -> Any:
     return grad, bias_add_grad(grad, data_format=op.get_attr("data_format"))

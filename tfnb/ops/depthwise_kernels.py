@@ -97,8 +97,12 @@ _LEAST_PRODUCTS = 1 << 19
 
 def _forward_rows(x: Any, taps: Any, windows: Sequence[Window]) -> Any:
     """Forward, for a multiplier of 1: taps is [filter height, filter width, channels]."""
-    rows = _Rows(x, windows)
     height, channels = windows[0].output, x.shape[-1]
+    products = taps.shape[0] * taps.shape[1] * windows[1].output * channels
+    least = _LEAST_PRODUCTS // products + 1
+    if windows[1].stride > 1 and channels >= _LONG_VECTOR:
+        return _forward_in_steps(x, taps, windows, least)
+    rows = _Rows(x, windows)
     out = np.empty((len(x), height, rows.width * channels), x.dtype)
     weights = [np.tile(taps[:, columns], (1, 1, rows.width)) for columns in rows.columns]
 
@@ -113,9 +117,40 @@ def _forward_rows(x: Any, taps: Any, windows: Sequence[Window]) -> Any:
                 else:
                     np.einsum("rijx,ijx->rx", view[image, begin:end], weight, out=target)
 
-    products = taps.shape[0] * taps.shape[1] * out.shape[-1]
-    shard(len(x) * height, _LEAST_PRODUCTS // products + 1, work)
+    shard(len(x) * height, least, work)
     return out.reshape(len(x), height, rows.width, channels)
+
+
+# Vectors of so many channels need not be put side by side where windows take longer steps.
+_LONG_VECTOR = 64
+
+
+def _forward_in_steps(x: Any, taps: Any, windows: Sequence[Window], least: int) -> Any:
+    """The same, position by position, all its channels at once."""
+    down, across = windows
+    padded = np.ascontiguousarray(pad_spatial(np, x, windows, 1, 0))
+    n, row, column, item = padded.strides
+    shape = (len(x), down.output, across.output, down.filter, across.filter, x.shape[-1])
+    strides = (
+        n,
+        row * down.stride,
+        column * across.stride,
+        row * down.dilation,
+        column * across.dilation,
+        item,
+    )
+    seen = np.lib.stride_tricks.as_strided(padded, shape, strides)
+    out = np.empty((*shape[:3], shape[-1]), x.dtype)
+
+    def work(first: int, last: int) -> None:
+        # A unit is a row of an image.
+        for image in range(first // down.output, -(-last // down.output)):
+            top = image * down.output
+            some = slice(max(first - top, 0), min(last - top, down.output))
+            np.einsum("rnijc,ijc->rnc", seen[image, some], taps, out=out[image, some])
+
+    shard(len(x) * down.output, least, work)
+    return out
 
 
 def backprop_filter(

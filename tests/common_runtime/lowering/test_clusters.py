@@ -165,3 +165,68 @@ def test_a_plan_writes_over_nothing_that_is_read_later():
                 assert held[place] == arg
             held[target] = member.results[0]
         assert held["out"] == "e"
+
+
+def channels(value: Any, build: Callable[[Any, Any, Any], Any]) -> str:
+    """Runs ``build(placeholder, vector, vector)`` both ways; vectors are values of variables."""
+    count = value.shape[-1]
+
+    def with_vectors(x: Any) -> list[Any]:
+        first = tf.Variable(np.linspace(-1, 1, count, dtype=np.float32))
+        second = tf.Variable(np.linspace(2, -2, count, dtype=np.float32))
+        return [build(x, first, second)]
+
+    return both_ways(with_vectors, value)
+
+
+@pytest.mark.parametrize("count", [1, 7, 32, 100, 5000])
+@pytest.mark.parametrize("rows", [2, 13, 64])
+def test_vectors_of_channels_have_a_number_for_each_position(count: int, rows: int) -> None:
+    """Few channels and many; positions that make whole rows and such that do not."""
+    positions = -(-LARGE // (count * rows)) * rows
+    value = np.linspace(-3, 3, positions * count, dtype=np.float32).reshape(rows, -1, count)
+    for build in (
+        lambda x, a, b: tf.nn.relu6(x * a + b),
+        lambda x, a, b: tf.nn.relu(tf.nn.bias_add(tf.sin(x), a)),
+        lambda x, a, b: tf.tanh(b - tf.nn.bias_add(x * tf.square(a), b)),
+        lambda x, a, b: tf.maximum(x, a) + (x - tf.nn.bias_add(x, b)),
+    ):
+        assert "= tiles1(" in channels(value, build)
+
+
+@pytest.mark.parametrize("shape", [(LARGE,), (1, LARGE), (2, LARGE)])
+def test_a_vector_that_is_as_large_as_the_array(shape: tuple[int, ...]) -> None:
+    """What it is is said by the op, or does not matter."""
+    value = np.resize(ramp(), shape)
+    channels(value, lambda x, a, b: tf.tanh(x * a - b) + x)
+    if len(shape) > 1:
+        channels(value, lambda x, a, b: tf.tanh(tf.nn.bias_add(x, a)) - b)
+
+
+def test_a_bias_that_is_no_vector_is_refused_by_its_node() -> None:
+    """Also where it would fit as an array."""
+    errors = []
+    for when in (Lowering.NEVER, Lowering.ALWAYS):
+        with lowering(when), tf.Graph().as_default():
+            x = tf.placeholder(tf.float32, None)
+            bias = tf.placeholder(tf.float32, None)
+            y = tf.tanh(tf.nn.bias_add(x, bias, name="add"))
+            value = np.ones((4, LARGE), np.float32)
+            with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError) as met:
+                session.run(y, {x: value, bias: value})
+            errors.append((met.value.op.name, met.value.message))
+    assert errors[0] == errors[1]
+    assert errors[0][0] == "add"
+
+
+def test_channels_in_front_are_added_plainly() -> None:
+    """A bias of another layout is in no cluster."""
+    value = np.resize(ramp(), (2, 3, -(-LARGE // 36), 6))
+
+    def build(x: Any) -> list[Any]:
+        bias = tf.Variable(np.array([1.0, 2.0, 3.0], np.float32))
+        return [tf.tanh(tf.nn.bias_add(x, bias, data_format="NCHW")) * 2.0]
+
+    source = both_ways(build, value)
+    tiles = source[source.index("def tiles1_tile") :]
+    assert "BiasAdd" not in tiles

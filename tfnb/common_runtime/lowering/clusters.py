@@ -4,7 +4,8 @@ A *cluster* is a node and the nodes before it whose results nobody else uses, al
 all able to write a tile of their result (``op.tile``).  Over large arrays it runs as one: what lies
 between the nodes stays in cache, and the result may take the place of an input that ends here.
 Whether it does is known when the arrays are there: they are large, of one shape, and in one piece;
-otherwise the nodes run one after the other.
+otherwise the nodes run one after the other.  Numbers may stand in place of arrays, and vectors with
+a number for each channel, the last dimension.
 
 On a GPU a cluster is of elementwise nodes of any types, and runs as one kernel (``fused.py``).
 
@@ -17,6 +18,7 @@ reference count tells.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
@@ -105,13 +107,17 @@ class _Finder:
         kind = kind_of(item) if is_plain else None
         if kind is None:
             # A node that writes to a variable finds it unread by whoever comes later.
-            self._close(compute.args if is_plain else list(self._open))
+            only_gives = is_plain or item.op in _GIVING
+            self._close(compute.args if only_gives else list(self._open))
             self._made.append(compute)
             return
         members: list[Compute] = []
         for name in dict.fromkeys(compute.args):
             before = self._open.get(name)
             if before is None:
+                continue
+            if name in vector_args(compute):
+                self._close([name])
                 continue
             is_only_here = self._uses[name] == compute.args.count(name)
             if is_only_here and kind_of(before[-1].item) is kind:
@@ -137,7 +143,8 @@ class _Finder:
             else:
                 args = [arg for arg in inputs if np.ndim(self._constants.get(arg, _NO_CONSTANT))]
             is_small = len(members) < _FEWEST or not args
-            if is_small or (not on_gpu and any(arg in self._constants for arg in args)):
+            constants = [np.ndim(self._constants.get(arg, 0)) for arg in args]
+            if is_small or (not on_gpu and max(constants) > 1):
                 self._made += members
             else:
                 self._number += 1
@@ -145,6 +152,18 @@ class _Finder:
 
 
 _NO_CONSTANT = np.empty(1)
+# Nodes that look at their step, but write nothing.
+_GIVING = frozenset(["Variable", "VariableV2", "VarHandleOp", "ReadVariableOp"])
+
+
+def vector_args(compute: Compute) -> list[str]:
+    """The registers that a node of a CPU wants to have a number for each entry of the last axis."""
+    kernel = compute.item.kernel
+    tile = None if kernel is None else tile_of(kernel)
+    if kernel is None or tile is None or not tile.vector:
+        return []
+    inputs = kernel.definition.op_def.inputs
+    return [arg for one, arg in zip(inputs, compute.args, strict=True) if one.name == tile.vector]
 
 
 def kind_of(item: NodeItem) -> object:
@@ -237,7 +256,7 @@ type_of_tile = tuple["Callable[..., None]", int]
 class TiledCluster:
     """What the emitted function calls for a cluster: the result, or None to run node by node."""
 
-    __slots__ = ("_dtype", "_least", "_members", "_over", "_size", "_tile", "_works")
+    __slots__ = ("_dtype", "_least", "_members", "_over", "_size", "_tile", "_vectors", "_works")
 
     def __init__(
         self,
@@ -245,6 +264,7 @@ class TiledCluster:
         members: Sequence[Collection[int | str]],
         tile: type_of_tile,
         over: Mapping[int, type_of_tile],
+        vectors: Collection[int] = (),
     ) -> None:
         """Binds the functions.
 
@@ -254,7 +274,9 @@ class TiledCluster:
           tile: a function of tiles of the arguments, of the result and of spare tiles, and how many
             of these it wants.
           over: the same for results that are written over an argument, by its number.
+          vectors: the numbers of arguments that must be vectors of channels.
         """
+        self._vectors = vectors
         self._dtype = dtype
         self._members = members
         self._tile = tile
@@ -274,12 +296,14 @@ class TiledCluster:
         del arg
         if not self._fits(args, shape):
             return None
-        return self._run(args, shape, _only_here(args, self._over, _ALONE))
+        return self._run(args, shape, _only_here(args, self._over, _ALONE, shape))
 
     def over_input(self, args: list[Any]) -> Any:
         """The result in the place of an input that only the list holds, or None."""
         twice = len(args) == 2 and args[0] is args[1]
         found = _only_here(args, self._over, _ALONE_IN_LIST + twice)
+        if found in self._vectors:
+            return None
         if found < 0 or not self._fits(args, args[found].shape):
             return None
         return self._run(args, args[found].shape, found)
@@ -293,62 +317,97 @@ class TiledCluster:
                 out = np.empty(shape, self._dtype)
             except MemoryError:
                 return None  # the nodes themselves find the words
-        target = out.reshape(-1)
-        flat = [arg.reshape(-1) if arg.shape else None for arg in args]
-        size = self._size
+        size, row = self._size, ()
+        wholes = [arg if arg.shape == shape else None for arg in args]
+        others = list(args)
+        if any(arg.shape and whole is None for arg, whole in zip(args, wholes, strict=True)):
+            # Long rows of some positions each, and the vectors repeated to their length.
+            channels = shape[-1]
+            repeats = _positions_of_row(out.size // channels, channels)
+            row = (repeats * channels,)
+            size = max(1, size // row[0])
+            others = [
+                np.tile(arg.reshape(-1), repeats) if arg.shape and whole is None else arg
+                for arg, whole in zip(args, wholes, strict=True)
+            ]
+        target = out.reshape(-1, *row)
+        flat = [None if whole is None else whole.reshape(-1, *row) for whole in wholes]
 
         def work(first: int, last: int) -> None:
-            spares = [np.empty(size, self._dtype) for _ in range(num_spares)]
-            for start in range(first * size, min(last * size, target.size), size):
+            spares = [np.empty((size, *row), self._dtype) for _ in range(num_spares)]
+            for start in range(first * size, min(last * size, len(target)), size):
                 here = slice(start, start + size)
                 result = target[here]
                 tile(
                     *[
-                        scalar if whole is None else whole[here]
-                        for whole, scalar in zip(flat, args, strict=True)
+                        other if whole is None else whole[here]
+                        for whole, other in zip(flat, others, strict=True)
                     ],
                     result,
-                    *[spare[: result.size] for spare in spares],
+                    *[spare[: len(result)] for spare in spares],
                 )
 
-        shard(-(-target.size // size), 1, work)
+        shard(-(-len(target) // size), 1, work)
         return out
 
     def _fits(self, args: Sequence[Any], shape: tuple[int, ...]) -> bool:
-        scalars = []
+        lesser = []
         for number, arg in enumerate(args):
             if getattr(arg, "dtype", None) != self._dtype:
                 return False
-            if not arg.shape:
-                scalars.append(number)
-            elif arg.shape != shape or not arg.flags.c_contiguous:
+            is_vector = number in self._vectors
+            if is_vector and (arg.ndim != 1 or len(shape) < 2):
                 return False
-        if not scalars:
+            if not arg.shape:
+                lesser.append(number)
+            elif not arg.flags.c_contiguous:
+                return False
+            elif arg.shape != shape or is_vector:
+                if not arg.size == arg.shape[-1] == shape[-1] or arg.ndim > len(shape):
+                    return False
+                lesser.append(number)
+        if not lesser:
             return True
-        key = tuple(scalars)
+        key = tuple(lesser)
         works = self._works.get(key)
         if works is None:
             works = self._works[key] = self._has_arrays_everywhere(key)
         return works
 
-    def _has_arrays_everywhere(self, scalars: Collection[int]) -> bool:
-        """Whether no node would combine scalars only, which is not done in tiles."""
+    def _has_arrays_everywhere(self, lesser: Collection[int]) -> bool:
+        """Whether no node would combine scalars or vectors only, which is not done in tiles."""
         return all(
-            any(isinstance(source, str) or source not in scalars for source in sources)
+            any(isinstance(source, str) or source not in lesser for source in sources)
             for sources in self._members
         )
 
 
-def _only_here(args: Sequence[Any], numbers: Iterable[int], alone: int) -> int:
+# A row of positions has about so many elements: the vectors beside it stay in a core's first cache.
+_ROW = 2048
+
+
+@lru_cache(maxsize=256)
+def _positions_of_row(positions: int, channels: int) -> int:
+    """How many positions make a row: a divisor of all."""
+    most = min(positions, max(1, _ROW // channels))
+    return next(number for number in range(most, 0, -1) if positions % number == 0)
+
+
+def _only_here(
+    args: Sequence[Any], numbers: Iterable[int], alone: int, shape: tuple[int, ...] | None = None
+) -> int:
     """The first of some arguments that is an array which only the calling function holds, or -1.
 
     Args:
       args: the arguments.
       numbers: of those that may be written over.
       alone: what getrefcount says here of such an array.
+      shape: that of the array; None: any but that of a scalar.
     """
     for number in numbers:
         if getrefcount(args[number]) <= alone and args[number].shape:
+            if shape is not None and args[number].shape != shape:
+                continue
             flags = args[number].flags
             if flags.owndata and flags.writeable and args[number].base is None:
                 return number
@@ -408,5 +467,6 @@ def compute_over_input(item: NodeItem, args: list[Any]) -> Any:
         function = eval(f"lambda {', '.join(names)}, out: {text}", dict(expression.names))
         numbers = range(len(names))
         over = dict.fromkeys(numbers, (function, 0))
-        _single[key] = TiledCluster(key[1], [list(numbers)], (function, 0), over)
+        vectors = [number for number in numbers if names[number] == expression.vector]
+        _single[key] = TiledCluster(key[1], [list(numbers)], (function, 0), over, vectors)
     return _single[key].over_input(args)

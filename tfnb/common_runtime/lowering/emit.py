@@ -48,6 +48,7 @@ from tfnb.common_runtime.lowering.clusters import (
     find_clusters,
     number_in,
     plan_tile,
+    vector_args,
 )
 from tfnb.common_runtime.lowering.frees import place_frees
 from tfnb.common_runtime.lowering.fused import FusedCluster
@@ -423,7 +424,11 @@ class _Writer:
         self._tiles.append((name, cluster, plan))
         self._tiles += [(over[arg], cluster, plans[arg]) for arg in over]
         numbers = {arg: number for number, arg in enumerate(cluster.args)}
-        sources = [[numbers.get(arg, arg) for arg in one.args if arg[0] != "c"] for one in members]
+        sources = [
+            [numbers.get(arg, arg) for arg in one.args if arg in numbers or arg[0] != "c"]
+            for one in members
+        ]
+        vectors = {numbers[arg] for one in members for arg in vector_args(one) if arg in numbers}
 
         def make(names: dict[str, Any]) -> TiledCluster:
             return TiledCluster(
@@ -431,6 +436,7 @@ class _Writer:
                 sources,
                 (names[f"{name}_tile"], plan.num_spares),
                 {numbers[arg]: (names[f"{over[arg]}_tile"], plans[arg].num_spares) for arg in over},
+                vectors,
             )
 
         self.makers[name] = make
