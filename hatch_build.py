@@ -1,7 +1,17 @@
-"""Packs the files of a finished wheel again, as tightly as its format allows."""
+"""Makes a finished wheel small: less to read in it, and packed as tightly as zip allows.
+
+Sources go without comments and without the docstrings of what is private, which are for readers of
+a checkout.  Lines keep their numbers, so that a traceback means the same in both.
+"""
 
 from __future__ import annotations
 
+import ast
+import base64
+import csv
+import hashlib
+import io
+import tokenize
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -18,7 +28,7 @@ class PackHook(BuildHookInterface):  # type: ignore[type-arg]
     PLUGIN_NAME = "custom"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Replaces the wheel by one with the same files, whole or not at all."""
+        """Replaces the wheel by the small one, whole or not at all."""
         if version != "standard":
             return
         wheel = Path(artifact_path)
@@ -27,9 +37,56 @@ class PackHook(BuildHookInterface):  # type: ignore[type-arg]
             zipfile.ZipFile(wheel) as loose,
             zopfli.ZipFile(packed, "w", iterations=_ITERATIONS) as tight,
         ):
-            for file in loose.infolist():
+            contents = {file: loose.read(file) for file in loose.infolist()}
+            for file in contents:
+                if file.filename.endswith(".py"):
+                    contents[file] = bare(contents[file])
+            (record,) = (file for file in contents if file.filename.endswith("/RECORD"))
+            contents[record] = _record_of(contents, contents[record])
+            for file, content in contents.items():
                 info = zopfli.ZipInfo(file.filename, file.date_time)
                 info.external_attr = file.external_attr
                 info.compress_type = zipfile.ZIP_DEFLATED
-                tight.writestr(info, loose.read(file))
+                tight.writestr(info, content)
         packed.replace(wheel)
+
+
+def bare(source: bytes) -> bytes:
+    """The same Python, line by line, without comments and private docstrings."""
+    lines = source.decode().split("\n")
+    for token in tokenize.tokenize(io.BytesIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column].rstrip()
+    for node in ast.walk(ast.parse(source)):
+        if (docstring := private_docstring(node)) is not None:
+            for row in range(docstring.lineno, docstring.end_lineno + 1):
+                lines[row - 1] = ""
+    return "\n".join(lines).encode()
+
+
+def private_docstring(node: ast.AST) -> ast.Expr | None:
+    """The statement that is the docstring of a private function or class; None: it is to stay."""
+    if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return None
+    if not node.name.startswith("_") or node.name.startswith("__"):
+        return None
+    match node.body:
+        case [ast.Expr(ast.Constant(str())) as docstring, _, *_]:
+            return docstring
+    return None
+
+
+def _record_of(contents: dict[zipfile.ZipInfo, bytes], record: bytes) -> bytes:
+    """The list of files, with the hashes and sizes that they have now."""
+    by_name = {file.filename: content for file, content in contents.items()}
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    for name, digest, _ in csv.reader(io.StringIO(record.decode())):
+        if digest:
+            content = by_name[name]
+            sha = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")
+            writer.writerow([name, f"sha256={sha.decode()}", len(content)])
+        else:
+            writer.writerow([name, "", ""])
+    return written.getvalue().encode()

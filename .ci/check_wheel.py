@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 import zipfile
@@ -9,6 +10,7 @@ from email.parser import Parser
 from pathlib import Path
 
 MAX_BYTES = 2_000_000
+ROOT = Path(__file__).parents[1]
 
 
 def complaints(wheel: Path) -> list[str]:
@@ -21,6 +23,12 @@ def complaints(wheel: Path) -> list[str]:
         names = archive.namelist()
         metadata_name = next(name for name in names if name.endswith(".dist-info/METADATA"))
         metadata = Parser().parsestr(archive.read(metadata_name).decode())
+        found += [
+            f"{name} is not the checkout's"
+            for name in names
+            if name.endswith(".py")
+            and _syntax(archive.read(name)) != _syntax((ROOT / name).read_bytes())
+        ]
     requirements = metadata.get_all("Requires-Dist") or []
     found += [
         f"it requires {requirement}"
@@ -37,6 +45,17 @@ def complaints(wheel: Path) -> list[str]:
         found.append("it lacks py.typed, so type checkers would ignore our types")
     found += [f"it carries {name}" for name in names if "/tests/" in name or "node_modules" in name]
     return found
+
+
+def _syntax(source: bytes) -> str:
+    """What a source says, with its lines, but for the docstrings of what is private."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and re.match(r"_(?!_)", node.name):
+            match node.body:
+                case [ast.Expr(ast.Constant(str())), _, *_]:
+                    del node.body[0]
+    return ast.dump(tree, include_attributes=True)
 
 
 def main() -> None:
