@@ -3,7 +3,7 @@
     python scripts/generate_names_table.py           # after a public name or an op was added
     python scripts/generate_names_table.py --check   # says whether that was forgotten
 
-TensorFlow's names come from ``tfnb/client/public/tensorflow_names.txt``, which
+TensorFlow's names come from ``tests/golden/public_names.txt``, which
 ``scripts/oracle/public_names.py`` writes.
 """
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import tfnb as tf  # noqa: E402
-from tfnb.client.public import missing  # noqa: E402
+from tests.client.tensorflow_names import tensorflow_names  # noqa: E402
 
 PAGE = ROOT / "docs" / "compatibility.md"
 BEGIN = "<!-- names: written by scripts/generate_names_table.py -->"
@@ -39,7 +39,7 @@ def is_there(namespace: str, name: str) -> bool:
 def stored_names() -> dict[str, list[str]]:
     """Namespace -> TensorFlow's names in it that are no namespaces."""
     found: dict[str, list[str]] = {}
-    for full in sorted(missing._tensorflow_names()):
+    for full in sorted(tensorflow_names()):
         namespace, _, name = full.rpartition(".")
         found.setdefault(namespace, []).append(name)
     return {

@@ -2,9 +2,9 @@
 
     python scripts/oracle/public_names.py     # in an environment with TensorFlow
 
-Writes ``tfnb/client/public/tensorflow_names.txt``, from which a message about a missing name and
-the table of docs/compatibility.md come, and ``tests/golden/signatures.txt``: a line per function,
-class and method, with its parameters as ``tests/client/signature_text.py`` writes them.
+Writes ``tests/golden/public_names.txt``, from which the table of docs/compatibility.md comes, and
+``tests/golden/signatures.txt``: a line per function, class and method, with its parameters as
+``tests/client/signature_text.py`` writes them.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def main() -> None:
         names.append(f"{full}: {' '.join(found)}")
         for name in found:
             lines.update(signatures(f"{full}.{name}", getattr(namespace, name)))
-    target = ROOT / "tfnb" / "client" / "public" / "tensorflow_names.txt"
+    target = ROOT / "tests" / "golden" / "public_names.txt"
     target.write_text("\n".join(sorted(names)) + "\n")
     target = ROOT / "tests" / "golden" / "signatures.txt"
     lines = {full: text for full, text in lines.items() if not full.startswith(_NOT_COMPARED)}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import tfnb as tf
+from tests.client.tensorflow_names import tensorflow_names
 from tfnb.client import public
 from tfnb.client.public import missing
 
@@ -84,7 +85,7 @@ def test_every_missing_name_of_tensorflow_says_what_replaces_it() -> None:
             return False
         return True
 
-    names = missing._tensorflow_names()
+    names = tensorflow_names()
     unanswered = [full for full in names if not missing.is_answered(full) and not is_there(full)]
     assert unanswered == []
     with pytest.raises(AttributeError, match=r"tfnb does not compile through XLA"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 _GRAPHS_ONLY = "tfnb runs graphs; there is no eager mode"
 
 # Names that went away or came later, and what to write instead.
@@ -226,8 +224,6 @@ def message(namespace: str, name: str, known: list[str]) -> str:
     advice = _REPLACED.get(full) or _area_of(full)
     if advice is not None:
         return f"{text}: {advice}."
-    if full in _tensorflow_names():
-        text += f": TensorFlow 1 has {full}, tfnb does not have it yet"
     import difflib  # only a program that is about to fail needs it
 
     close = difflib.get_close_matches(name, known, n=2, cutoff=0.75)
@@ -250,16 +246,3 @@ def _area_of(full: str) -> str | None:
 def is_answered(full: str) -> bool:
     """Whether the message about a missing name says what to use instead."""
     return full in _REPLACED or _area_of(full) is not None
-
-
-@cache
-def _tensorflow_names() -> frozenset[str]:
-    """Every public name of TensorFlow 1's API, ``tf.nn.relu``."""
-    from importlib import resources
-
-    text = (resources.files(__package__) / "tensorflow_names.txt").read_text()
-    found: set[str] = set()
-    for line in text.splitlines():
-        namespace, _, names = line.partition(": ")
-        found.update(f"{namespace}.{name}" for name in names.split())
-    return frozenset(found)
