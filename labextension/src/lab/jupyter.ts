@@ -10,7 +10,8 @@ export interface Widget {
   id: string;
   readonly node: HTMLElement;
   readonly title: { label: string; caption: string; closable: boolean; iconClass: string };
-  readonly isVisible: boolean;
+  readonly parent: Widget | null;
+  currentWidget?: Widget; // of a panel of tabs
   readonly isDisposed: boolean;
   readonly disposed: Signal<void>;
   addClass(name: string): void;

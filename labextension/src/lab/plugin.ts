@@ -35,12 +35,18 @@ export function activate(app: App, packages: Packages, services: Services): void
   const tabs = new Map<string, ViewTab>();
   const tracker = new packages.WidgetTracker<Widget>({ namespace: "tfnb-views" });
 
+  const bringUp = (widget: Widget) => {
+    shell.activateById(widget.id);
+    // The panel below a notebook does not turn to the tab by itself.
+    const panel = services.labShell ? null : widget.parent?.parent;
+    if (panel) panel.currentWidget = widget;
+  };
   const openTab = (args: ViewArgs) => {
     const id = tabId(args);
     const open = tabs.get(id);
     if (open) {
       if (args.view === "run") open.attach(true);
-      shell.activateById(id);
+      bringUp(open.widget);
       return open.widget;
     }
     const before = [...tabs.values()].at(-1)?.widget;
@@ -54,6 +60,7 @@ export function activate(app: App, packages: Packages, services: Services): void
       mode: before ? "tab-after" : "split-right",
       ...(ref ? { ref: ref.id } : {}),
     });
+    if (!services.labShell) bringUp(tab.widget);
     void tracker.add(tab.widget);
     return tab.widget;
   };

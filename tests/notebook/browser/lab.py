@@ -188,7 +188,9 @@ def running_server(folder: Path, module: str = "jupyterlab") -> Iterator[str]:
     ]
     if not installed:
         built = ROOT / "labextension" / "built"
-        command.append(f"--{application}.extra_labextensions_path={built}")
+        # Notebook lists extensions, JupyterLab serves their files.
+        applications = sorted({application, "LabApp"})
+        command += [f"--{each}.extra_labextensions_path={built}" for each in applications]
     log = folder / f"{module}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(

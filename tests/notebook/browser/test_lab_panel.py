@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.notebook.browser.lab import Lab
+    from tests.notebook.browser.lab import Lab, Notebook7
 
 pytestmark = pytest.mark.browser
 
@@ -314,3 +314,22 @@ def test_the_launcher_makes_a_notebook_with_tfnb(lab: Lab, notebook_of: Callable
         }""",
         timeout=LIMIT_MS,
     )
+
+
+def test_jupyter_notebook_has_panel_views_and_toolbar_item(
+    notebook7: Notebook7, notebook_of: Callable[..., str], shots: Path
+) -> None:
+    """Views open below the notebook, where there is one document a page."""
+    page = notebook7.page
+    notebook7.open(notebook_of("panel7.ipynb", SETUP, ENDLESS))
+    notebook7.run(0)
+    panel = show_panel(notebook7)
+    wait_for_text(panel, "float32 (3, 2)")
+    open_graph(notebook7)
+    notebook7.start(1)
+    toolbar = page.locator(".tfnb-lab-toolbar")
+    toolbar.get_by_text("running").wait_for(timeout=LIMIT_MS)
+    page.screenshot(path=str(shots / "panel7.png"))
+    press(toolbar, "Cancel the running step")
+    wait_until_done(notebook7)
+    assert "cancelled in JupyterLab" in str(notebook7.outputs(1))
