@@ -33,6 +33,7 @@ lab: $(VENV)/.installed-lab
 	  flags="$$flags --no-browser"; \
 	fi; \
 	exec $(BIN)/python -m jupyterlab $$flags \
+	  --LabApp.extra_labextensions_path=$(CURDIR)/labextension/built \
 	  --LabApp.default_url=/lab/tree/notebooks/00_quickstart.ipynb
 
 # TEST_ARGS narrows it down: make test TEST_ARGS='tests/core -x'

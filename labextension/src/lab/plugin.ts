@@ -97,7 +97,8 @@ export function activate(app: App, packages: Packages, services: Services): void
       });
       void notebook.context.ready.then(() => {
         const { toolbar } = notebook;
-        if (!toolbar.insertBefore("kernelName", "tfnb", item)) toolbar.addItem("tfnb", item);
+        // What stands behind the spacer is the first to hide in a narrow notebook.
+        if (!toolbar.insertBefore("spacer", "tfnb", item)) toolbar.addItem("tfnb", item);
       });
       return item;
     },

@@ -115,10 +115,16 @@ def test_a_running_loop_is_paused_resumed_and_cancelled(
     lab: Lab, notebook_of: Callable[..., str], shots: Path
 ) -> None:
     """From the panel and from the notebook's toolbar, while the cell runs; the kernel works on."""
+    lab.page.set_viewport_size({"width": 1560, "height": 860})
     lab.open(notebook_of("steer.ipynb", SETUP, ENDLESS, "print(sess.run(tf.constant(3.0)))"))
     panel = show_panel(lab)
     lab.run(0)
+    wait_for_text(panel, "float32 (3, 2)")
+    press(panel, "Progress")
+    lab.page.locator(".tfnb-view-progress").wait_for(timeout=LIMIT_MS)
+    lab.page.evaluate("() => window.jupyterapp.shell.activateById(window.panel.id)")
     lab.start(1)
+    drawn(lab, "progress")
     wait_for_text(panel, "in iteration")
     toolbar = lab.page.locator(".tfnb-lab-toolbar")
     toolbar.get_by_text("running").wait_for(timeout=LIMIT_MS)
@@ -130,7 +136,7 @@ def test_a_running_loop_is_paused_resumed_and_cancelled(
     before = lines.inner_text()
     lab.page.wait_for_timeout(700)
     assert lines.inner_text() == before
-    lab.page.screenshot(path=str(shots / "held.png"))
+    lab.page.screenshot(path=str(shots / "lab.png"))
     press(panel, "Resume direct_1")
     toolbar.get_by_text("running").wait_for(timeout=LIMIT_MS)
     panel.get_by_role("button", name="Cancel step").click()
