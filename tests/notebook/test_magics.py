@@ -223,7 +223,7 @@ def test_watch_tells_of_a_failed_step(loaded: Any, capsys: pytest.CaptureFixture
     [
         ("%tfnb gr", ["graph"]),
         ("%tfnb p", ["placement", "partitions", "partial"]),
-        ("%%tfnb ", ["watch", "record", "debug", "cell"]),
+        ("%%tfnb ", ["watch", "record", "debug", "cell", "values"]),
         ("%tfnb graph --c", ["--colour"]),
         ("%tfnb graph --colour d", ["device"]),
         ("%tfnb graph lay", ["layer_out", "layer/"]),

@@ -17,6 +17,8 @@ _HOMES = {
     "Watch": "tfnb.notebook.views.progress",
     "debug": "tfnb.notebook.views.debug",
     "Debug": "tfnb.notebook.views.debug",
+    "values": "tfnb.notebook.views.values",
+    "Values": "tfnb.notebook.views.values",
     "record": "tfnb.notebook.views.record",
     "Recording": "tfnb.notebook.views.record",
     "load_ipython_extension": "tfnb.notebook.extension",

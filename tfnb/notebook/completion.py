@@ -15,6 +15,7 @@ from IPython.core.completer import (
 
 from tfnb.client.session import BaseSession
 from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.default_session import get_default_session
 from tfnb.framework.graph import Graph
 from tfnb.framework.operation import Operation
 from tfnb.framework.tensor import Tensor
@@ -55,11 +56,38 @@ def _arguments(magics: TfnbMagics, parser: Any, words: list[str]) -> list[str]:
     before = words[-2] if len(words) > 1 else ""
     if before in options and options[before].choices:
         return [str(c) for c in options[before].choices if str(c).startswith(typed)]
+    if before in _VALUES:
+        return [name for name in _VALUES[before]() if name.startswith(typed)]
+    if before in options and options[before].nargs != 0:
+        return []  # a number or a text of the user's own
     if typed.startswith("-"):
         return sorted(name for name in options if name.startswith(typed) and name.startswith("--"))
     if any(not action.option_strings for action in parser._actions):
         return _targets(magics.namespace, typed)
     return []
+
+
+def _frames() -> list[str]:
+    """The loops of the default graph, by the names of their frames."""
+    found = {
+        op.attr("frame_name").decode("utf-8", "replace")
+        for op in get_default_graph().get_operations()
+        if op.type in ("Enter", "RefEnter")
+    }
+    return sorted(found)
+
+
+def _devices() -> list[str]:
+    """The devices of the default session, as ``tf.device`` takes them."""
+    session = get_default_session()
+    if not isinstance(session, BaseSession) or session._closed:
+        return []
+    names = [device.name for device in session.list_devices()]
+    return [name[name.index("/device:") :] for name in names if "/device:" in name]
+
+
+# What completes the values of some options.
+_VALUES = {"--frame": _frames, "--device": _devices}
 
 
 def _targets(namespace: dict[str, Any], typed: str) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tfnb.client.session import BaseSession, InteractiveSession
 from tfnb.framework.default_session import get_default_session
+from tfnb.notebook.attr_text import cut_middle, one_line
 from tfnb.notebook.cells import CellRegistrar
 from tfnb.notebook.completion import make_matcher
 from tfnb.notebook.error_view import ErrorView
@@ -13,6 +14,9 @@ from tfnb.notebook.formatters import Formatters, device_label
 from tfnb.notebook.graph_growth import GraphGrowth
 from tfnb.notebook.magics import TfnbMagics
 from tfnb.notebook.shell import is_notebook
+from tfnb.ops import logging_ops
+
+_MAX_NAME = 60
 
 
 class Extension:
@@ -36,6 +40,7 @@ class Extension:
         self._cells.install()
         self.growth.install()
         self._formatters.install()
+        logging_ops.tag_of_line = self._tag_of_line
         self.errors.install()
         self.shell.register_magics(self.magics)
         self.shell.Completer.custom_matchers.append(self._matcher)
@@ -62,12 +67,20 @@ class Extension:
         for kind in ("line", "cell"):
             self.shell.magics_manager.magics[kind].pop("tfnb", None)
         self.errors.remove()
+        if logging_ops.tag_of_line == self._tag_of_line:
+            logging_ops.tag_of_line = None
         self._formatters.remove()
         self.growth.remove()
         self._cells.remove()
         if self.session is not None:
             self.session.close()
             self.session = None
+
+    def _tag_of_line(self, node: str, iteration: int) -> str:
+        if not self.magics.tags_prints:
+            return ""
+        place = f", iteration {iteration}" if iteration >= 0 else ""
+        return f"[{one_line(cut_middle(node, _MAX_NAME))}{place}] "
 
 
 def _devices(session: BaseSession) -> str:

@@ -53,6 +53,7 @@ _HELP = """\
 %tfnb running              which nodes run now, or wait: of steps in other threads
 %%tfnb watch               runs the cell and shows its steps while they run; --sample: at full speed
 %%tfnb debug               runs the cell and stops its steps where you say, to look inside
+%%tfnb values x            runs the cell and shows each value of x, also inside loops
 %%tfnb cell                runs the cell so that it replaces what its run before made
 %%tfnb record              runs the cell and keeps its last step, to be looked at over time
 
@@ -63,7 +64,7 @@ LINE_COMMANDS = (
     "graph", "placement", "partitions", "diff", "devices", "running", "source", "summary", "error",
     "partial", "compare", "help",
 )  # fmt: skip
-CELL_COMMANDS = ("watch", "record", "debug", "cell")
+CELL_COMMANDS = ("watch", "record", "debug", "cell", "values")
 
 
 @magics_class
@@ -79,6 +80,10 @@ class TfnbMagics(Magics):
 
     folds_errors = traitlets.Bool(
         True, help="Whether errors of tfnb are shown in a few lines, their traceback folded."
+    ).tag(config=True)
+
+    tags_prints = traitlets.Bool(
+        True, help="Whether what tf.print and tf.Print write says which node wrote it, and when."
     ).tag(config=True)
 
     shows_growth = traitlets.Bool(
@@ -244,16 +249,17 @@ class TfnbMagics(Magics):
     def compare(self, line: str) -> None:
         """Show two runs side by side: nodes, devices, times, the first other value."""
         options = parse(self.compare, line)
-        runs = [self.namespace.get(name) for name in (options.first, options.second)]
-        if not all(isinstance(one, RunValues) for one in runs):
+        found = [self.namespace.get(name) for name in (options.first, options.second)]
+        runs = [one for one in found if isinstance(one, RunValues)]
+        if len(runs) != len(found):
             raise UsageError(
                 "Compare two variables made by tfnb.debugger.record_values(session, fetches, feeds)"
             )
-        found = compare_runs(*runs, rtol=options.rtol, atol=options.atol)
+        difference = compare_runs(*runs, rtol=options.rtol, atol=options.atol)
         if is_notebook(self._shell):
-            show(found)
+            show(difference)
         else:
-            print(run_difference_text(found))
+            print(run_difference_text(difference))
 
     @subcommand(
         "tfnb error",
@@ -302,6 +308,23 @@ class TfnbMagics(Magics):
             samples=options.sample,
         )
         with watched:
+            run_cell_body(self._shell, cell, self._cells.current)
+
+    @subcommand(
+        "tfnb values",
+        option("tensors", nargs="+", help="tensors, by name or variable, also inside loops"),
+        option("--keep", type=int, default=10_000, help="how many values of each are kept"),
+    )
+    def values(self, line: str, cell: str) -> None:
+        """Run the cell and show every value that tensors had, by step, loop and iteration."""
+        __tracebackhide__ = True
+        options = parse(self.values, line)
+        tensors = [self.namespace.get(text, text) for text in options.tensors]
+        try:
+            seen = views.Values(*tensors, keep=options.keep, shows=True)
+        except (TypeError, ValueError) as error:
+            raise UsageError(str(error)) from None
+        with seen:
             run_cell_body(self._shell, cell, self._cells.current)
 
     @subcommand(

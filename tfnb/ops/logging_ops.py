@@ -32,10 +32,23 @@ from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.tensor_text import summarize as summarize_tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.tensor_shape import TensorShape
 
 EXPORTS = {"tf": ["Print", "print:print_", "timestamp"]}
+
+# What goes before a line that a node prints, of its name and its iteration, -1 outside of loops;
+# whoever shows the lines may set it.
+tag_of_line: Callable[[str, int], str] | None = None
+
+
+def _tag(ctx: OpKernelContext) -> str:
+    if tag_of_line is None:
+        return ""
+    return tag_of_line(ctx.node_name, ctx.iteration if ctx.frame_id else -1)
+
 
 # ------------------------------------------------------------------------------------------- Assert
 
@@ -91,7 +104,7 @@ def print_op(
             return input
         ctx.kernel_state["count"] = count + 1
     shown = "".join(f"[{summarize_tensor(value, summarize)}]" for value in data)
-    sys.stderr.write(f"{message}{shown}\n")
+    sys.stderr.write(f"{_tag(ctx)}{message}{shown}\n")
     return input
 
 
@@ -122,11 +135,13 @@ _LOG_LEVELS = {
     host_memory=("input",),
     effects="write output_stream file://",
 )
-def print_v2(xp: Any, input: Any, *, output_stream: str, end: str) -> None:
+def print_v2(ctx: OpKernelContext, input: Any, *, output_stream: str, end: str) -> None:
     """Writes a string to a stream, to the log, or to a file (``file://...``)."""
     if input.ndim:
         raise errors.invalid_argument("Input is expected to be scalar, but got {}")
     text = input.item().decode("utf-8", "replace") + end
+    if end.endswith("\n") and output_stream in ("stderr", "stdout"):
+        text = _tag(ctx) + text
     if output_stream == "stderr":
         sys.stderr.write(text)
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""One file per view: the graph, placement, partitions, progress, a recorded run, the debugger."""
+"""One file per view: the graph, placement, partitions, progress, records, values, the debugger."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tfnb.notebook.views.placement import placement
 from tfnb.notebook.views.progress import HEIGHT as WATCH_HEIGHT
 from tfnb.notebook.views.progress import Watch, watch
 from tfnb.notebook.views.record import Recording, record
+from tfnb.notebook.views.values import Values, values
 
 __all__ = [
     "COLOURS",
@@ -16,11 +17,13 @@ __all__ = [
     "WATCH_HEIGHT",
     "Debug",
     "Recording",
+    "Values",
     "Watch",
     "debug",
     "graph",
     "partitions",
     "placement",
     "record",
+    "values",
     "watch",
 ]

@@ -1,0 +1,132 @@
+"""The values of watched tensors: a line over the iterations of each, and the latest value."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.notebook.attr_text import array_text, cut_middle, one_line, shape_text
+from tfnb.notebook.svg_writer import MONO, SvgWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.client.debugger.watched_tensor import WatchedTensor, WatchedValue
+
+WIDTH = 720.0
+_ROW, _TOP = 64.0, 14.0
+_LINE_LEFT, _LINE_WIDTH, _LINE_HEIGHT = 250.0, 280.0, 36.0
+_MAX_ROWS = 16
+_MAX_POINTS = 400
+_TEXT, _MUTED, _PAPER, _BORDER, _LINE = "#1f2430", "#667085", "#ffffff", "#dfe1e6", "#2f6fc4"
+
+
+def values_text(seen: Sequence[WatchedTensor]) -> str:
+    """A few lines for each tensor: how many values, the line of their means, the latest one."""
+    if not seen:
+        return "No step ran."
+    lines = []
+    for one in seen:
+        lines.append(f"{_short(one.name, 80)}: {_counts(one)}")
+        if one.values:
+            lines.append(f"  {one.sparkline()}  {_range(one)}".rstrip())
+            lines.append(f"  last{_place(one.values[-1])}: {_value(one.values[-1].value)}")
+    return "\n".join(lines)
+
+
+def values_svg(seen: Sequence[WatchedTensor]) -> str:
+    """Draws a row for each tensor: its name, the means over its iterations, the latest value."""
+    rows = list(seen)[:_MAX_ROWS]
+    height = 2 * _TOP + len(rows) * _ROW
+    out = SvgWriter()
+    out.rect(0.5, 0.5, WIDTH - 1, height - 1, rx=8, fill=_PAPER, stroke=_BORDER)
+    for index, one in enumerate(rows):
+        y = _TOP + index * _ROW
+        out.text(16, y + 18, _short(one.name, 34), tooltip=_short(one.name, 400),
+                 font_family=MONO, font_weight=600, fill=_TEXT)  # fmt: skip
+        out.text(16, y + 36, _counts(one), font_size=10, fill=_MUTED)
+        if not one.values:
+            continue
+        last = one.values[-1]
+        _draw_line(out, y + 8, one)
+        out.text(_LINE_LEFT, y + 58, _range(one), font_size=9, fill=_MUTED)
+        value = _value(last.value)
+        out.text(_LINE_LEFT + _LINE_WIDTH + 16, y + 18, _short(value, 26),
+                 tooltip=_short(value, 400), font_family=MONO, fill=_TEXT)  # fmt: skip
+        out.text(_LINE_LEFT + _LINE_WIDTH + 16, y + 36, _short(f"last{_place(last)}", 36),
+                 font_size=10, fill=_MUTED)  # fmt: skip
+    return out.document(WIDTH, height, "Values of watched tensors")
+
+
+def _draw_line(out: SvgWriter, top: float, one: WatchedTensor) -> None:
+    """The means: a line for each loop, broken where a value was dead or no finite number."""
+    rows = list(one.values)
+    step = max(1, -(-len(rows) // _MAX_POINTS))
+    rows = rows[::step]
+    means = [mean_of(row.value) for row in rows]
+    finite = [mean for mean in means if math.isfinite(mean)]
+    if not finite:
+        return
+    low, high = min(finite), max(finite)
+    scale = _LINE_HEIGHT / (high - low) if high > low else 0.0
+    across = _LINE_WIDTH / max(1, len(rows) - 1)
+    pieces: list[list[str]] = [[]]
+    before: tuple[int, int] | None = None
+    for index, (row, mean) in enumerate(zip(rows, means)):
+        here = row.step_id, row.frame_id
+        if here != before or not math.isfinite(mean):
+            pieces.append([])
+        before = here
+        if math.isfinite(mean):
+            level = (mean - low) * scale if scale else _LINE_HEIGHT / 2
+            x, y = _LINE_LEFT + index * across, top + _LINE_HEIGHT - level
+            pieces[-1].append(f"{x:.1f} {y:.1f}")
+    for piece in pieces:
+        if len(piece) == 1:
+            x_text, y_text = piece[0].split()
+            out.circle(float(x_text), float(y_text), 2, fill=_LINE)
+        elif piece:
+            out.path(f"M{'L'.join(piece)}", fill="none", stroke=_LINE, stroke_width="1.5")
+
+
+def mean_of(value: Any) -> float:
+    """The mean of a value's numbers; NaN where it is dead, empty or holds no numbers."""
+    if value is None:
+        return math.nan
+    try:
+        array = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        return math.nan
+    return float(array.mean()) if array.size else math.nan
+
+
+def _counts(one: WatchedTensor) -> str:
+    if not one.values:
+        return "no value: no step computed it by this name"
+    steps = len({row.step_id for row in one.values})
+    dead = sum(row.value is None for row in one.values)
+    text = f"{len(one.values):,} values in {steps:,} step{'' if steps == 1 else 's'}"
+    return text + (f", {dead:,} dead" if dead else "")
+
+
+def _range(one: WatchedTensor) -> str:
+    means = [m for row in one.values if math.isfinite(m := mean_of(row.value))]
+    return f"mean {min(means):.4g} … {max(means):.4g}" if means else ""
+
+
+def _place(row: WatchedValue) -> str:
+    return f", iteration {row.iteration} of '{_short(row.frame, 40)}'" if row.frame else ""
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "dead"
+    array = np.asarray(value)
+    shape = f"  {array.dtype.name} {shape_text(array.shape)}" if array.ndim else ""
+    return one_line(f"{array_text(array)}{shape}")
+
+
+def _short(text: str, limit: int) -> str:
+    return one_line(cut_middle(text, limit))

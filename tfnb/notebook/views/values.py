@@ -1,0 +1,126 @@
+"""The values that tensors have while steps run: in every iteration, also unfetched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from tfnb.client.debugger.debugger import Debugger
+from tfnb.core.step_events import unwatch_sessions, watch_sessions
+from tfnb.framework.operation import Operation
+from tfnb.framework.tensor import Tensor
+from tfnb.notebook.shell import current_shell, is_notebook, show
+from tfnb.notebook.values_svg import values_svg, values_text
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from tfnb.client.debugger.watched_tensor import WatchedTensor
+    from tfnb.core.step_events import StepEvents
+
+KEEP = 10_000
+
+
+class Values:
+    """A context manager that keeps what tensors were in the steps run inside it.
+
+    Steps run node by node meanwhile, as under a debugger.
+
+    Args:
+      tensors: tensors, operations (their first output), variables, or names of these.
+      keep: how many values of each are kept; the oldest go first.
+      shows: whether they are displayed when the block ends.
+
+    Raises:
+      ValueError: there is no tensor.
+      TypeError: one of them is nothing of the kind.
+
+    Attributes:
+      watched: the values of each tensor, for each session that ran.
+    """
+
+    def __init__(self, *tensors: Any, keep: int = KEEP, shows: bool = False) -> None:
+        if not tensors:
+            raise ValueError("Say which tensors to keep the values of.")
+        if keep < 1:
+            raise ValueError(f"keep must be at least 1, not {keep}.")
+        self._names = [_name_of(tensor) for tensor in tensors]
+        self._keep = keep
+        self._shows = shows
+        self._debuggers: list[Debugger] = []
+        self.watched: list[WatchedTensor] = []
+
+    def __enter__(self) -> Self:
+        watch_sessions(self._join)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        unwatch_sessions(self._join)
+        for debugger in self._debuggers:
+            debugger.detach()
+        if self._shows:
+            self.show()
+
+    def _join(self, events: StepEvents) -> None:
+        if events.debugger is not None:
+            return
+        debugger = Debugger(events=events)
+        self.watched += [debugger.watch(name, keep=self._keep) for name in self._names]
+        self._debuggers.append(debugger.attach())
+
+    def __getitem__(self, tensor: Any) -> WatchedTensor:
+        """The values of a tensor, of the session that computed it last.
+
+        Raises:
+          KeyError: it is none of those that are kept.
+        """
+        name = _name_of(tensor)
+        found = [one for one in self.watched if one.name == name]
+        if not found:
+            known = ", ".join(self._names) if self.watched else "none, since no session ran"
+            raise KeyError(f"No values of '{name}' are kept; there are: {known}.")
+        return max(found, key=lambda one: one.values[-1].step_id if one.values else -1)
+
+    def seen(self) -> list[WatchedTensor]:
+        """One for each tensor; where several sessions ran, of the one that computed it last."""
+        return [self[name] for name in dict.fromkeys(self._names)] if self.watched else []
+
+    def show(self) -> None:
+        """Displays the values: a picture in a notebook, and text."""
+        seen = self.seen()
+        text = values_text(seen)
+        if is_notebook(current_shell()) and any(one.values for one in seen):
+            show({"image/svg+xml": values_svg(seen), "text/plain": text}, raw=True)
+        else:
+            print(text)
+
+    def __repr__(self) -> str:
+        return values_text(self.seen())
+
+
+def _name_of(tensor: Any) -> str:
+    if isinstance(tensor, str) and tensor:
+        return tensor if ":" in tensor else f"{tensor}:0"
+    if isinstance(tensor, Tensor):
+        return tensor.name
+    op = tensor if isinstance(tensor, Operation) else getattr(tensor, "op", None)
+    if isinstance(op, Operation) and op.outputs:
+        return op.outputs[0].name
+    raise TypeError(f"A {type(tensor).__name__} is no tensor, and names none.")
+
+
+def values(*tensors: Any, keep: int = KEEP) -> Values:
+    """Keeps what tensors were in the steps run inside a ``with`` block.
+
+    ``with tfnb.notebook.values("while/add") as seen: session.run(loop)``; then
+    ``seen["while/add"].stacked()``, ``.last`` and ``.values``, and ``seen.show()``.
+
+    Args:
+      tensors: tensors, operations, variables, or names of these.
+      keep: how many values of each are kept; the oldest go first.
+    """
+    return Values(*tensors, keep=keep)
