@@ -199,7 +199,7 @@ def test_what_cuda_refuses_runs_kernel_by_kernel(forbidden, cupy):
         assert segment(x) is None
         assert np.isfinite(host(gpu, body(x)[0])).all()
     (line,) = segment.report()
-    assert line.startswith("kernel by kernel: CUDARuntimeError: cudaErrorStreamCaptureUnsupported")
+    assert "CUDA failed on /device:GPU:0: cudaErrorStreamCaptureUnsupported" in line
     # The device captures on, and only this form was refused.
     other, _ = segment_of(gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.add(x, y))
     assert [other(x) is None, other(x) is None] == [True, False]
@@ -429,6 +429,35 @@ def test_two_gpus_and_the_cpu_run_as_one_function(cupy):
             wanted = doubled - np.cumsum(np.tanh(doubled) + F(4))
             np.testing.assert_allclose(sess.run(d, {x: value}), wanted, rtol=1e-6)
         assert len(sess.emitted_sources()) == 1
+
+
+def test_a_step_enters_its_stream_once(cupy, monkeypatch):
+    """Not once a kernel; but code of the user's finds the stream that is theirs."""
+    entered = []
+    plain = _Stream.__enter__
+    monkeypatch.setattr(_Stream, "__enter__", lambda self: (entered.append(self), plain(self))[1])
+    counts = []
+    for num_kernels in (2, 12):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            with tf.device("/gpu:0"):
+                y = v = tf.get_variable("v", initializer=np.eye(2, dtype=F), use_resource=True)
+                for _ in range(num_kernels):
+                    y = tf.matmul(y, v)
+            sess.run(tf.global_variables_initializer())
+            for _ in range(3):
+                sess.run(y)
+            entered.clear()
+            sess.run(y)
+            counts.append(len(entered))
+    assert counts == [1, 1]
+    streams = []
+    with tf.Graph().as_default(), tf.Session() as sess:
+        with tf.device("/gpu:0"):
+            y = tf.ones([2]) + 1.0
+        z = tf.py_func(lambda y: (streams.append(cupy.stream), y)[1], [y], tf.float32)
+        for _ in range(3):
+            assert sess.run(z).tolist() == [2, 2]
+    assert streams == [None] * 3
 
 
 def test_a_loop_on_the_gpu_runs_as_a_function(cupy):

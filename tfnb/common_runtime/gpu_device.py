@@ -19,6 +19,7 @@ Corresponds to TensorFlow's ``gpu_device.cc``, ``gpu_util.cc`` and ``gpu_event_m
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from tfnb.core import array_module, dtypes, errors
 from tfnb.core.array_module import LentArray
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from tfnb.common_runtime.device import DeviceAttributes
     from tfnb.common_runtime.gpu_trace import KernelTime
@@ -56,8 +57,8 @@ _pools_lock = threading.Lock()
 _pools: dict[tuple[Any, int, int], Any] = {}
 
 
-class _Capturing(threading.local):
-    is_here = False  # whether this thread captures a graph, in a stream that is current
+class _Entered(threading.local):
+    is_here = False  # whether this thread has made the device current, and a stream of it
 
 
 class GpuDevice(Device):
@@ -91,7 +92,7 @@ class GpuDevice(Device):
         self._trace: KernelTrace | None = None
         self._capture_stream: Any = None  # guarded by _capture_lock
         self._capture_lock = threading.Lock()
-        self._capturing = _Capturing()
+        self._entered = _Entered()
         self._out_of_memory = cupy.cuda.memory.OutOfMemoryError
         self._cuda_error = cupy.cuda.runtime.CUDARuntimeError
 
@@ -117,22 +118,24 @@ class GpuDevice(Device):
         self, compute: Callable[..., Any], node_name: str, op: str
     ) -> Callable[..., Any]:
         """A kernel that runs on this device, in its compute stream, in whatever thread."""
-        cuda, stream, malloc, index = (
+        cuda, stream, malloc, index, entered = (
             self._cupy.cuda,
             self.compute_stream,
             self.pool.malloc,
             self.index,
+            self._entered,
         )
 
+        def run(args: Sequence[Any]) -> Any:
+            trace = self._trace
+            return compute(*args) if trace is None else trace.timed(node_name, op, compute, args)
+
         def launch(*args: Any) -> Any:
-            if self._capturing.is_here:
-                return compute(*args)
             try:
+                if entered.is_here:
+                    return run(args)
                 with cuda.Device(index), stream, cuda.using_allocator(malloc):
-                    trace = self._trace
-                    if trace is None:
-                        return compute(*args)
-                    return trace.timed(node_name, op, compute, args)
+                    return run(args)
             except Exception as error:
                 raise self._explained(error) from error
 
@@ -151,6 +154,26 @@ class GpuDevice(Device):
         except Exception as error:
             raise self._explained(error) from error
 
+    def enter(self, function: Callable[..., Any], *args: Any) -> Any:
+        """What a function gives that calls many kernels of this device: as fast as they are."""
+        cuda = self._cupy.cuda
+        with (
+            cuda.Device(self.index),
+            self.compute_stream,
+            cuda.using_allocator(self.pool.malloc),
+            self._inside(),
+        ):
+            return function(*args)
+
+    @contextmanager
+    def _inside(self) -> Iterator[None]:
+        """Kernels that this thread calls meanwhile take what is current."""
+        before, self._entered.is_here = self._entered.is_here, True
+        try:
+            yield
+        finally:
+            self._entered.is_here = before
+
     def capture(self, rehearse: Callable[[], Any], capture: Callable[[], Any]) -> Any:
         """What the second of two functions gives, which captures a graph in the current stream.
 
@@ -165,16 +188,12 @@ class GpuDevice(Device):
                 if stream is None:
                     stream = self._capture_stream = self._cupy.cuda.Stream(non_blocking=True)
                 stream.wait_event(self._record(self.compute_stream))
-                self._capturing.is_here = True
-                try:
-                    with stream:
-                        try:
-                            rehearse()
-                        finally:
-                            self.compute_stream.wait_event(self._record(stream))
-                        return capture()
-                finally:
-                    self._capturing.is_here = False
+                with stream, self._inside():
+                    try:
+                        rehearse()
+                    finally:
+                        self.compute_stream.wait_event(self._record(stream))
+                    return capture()
         finally:
             self._capture_lock.release()
 

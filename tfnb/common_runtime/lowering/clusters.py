@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.common_runtime.immutable_executor_state import PURE_ONE
+from tfnb.common_runtime.immutable_executor_state import CONTEXT, PURE_ONE
 from tfnb.common_runtime.lowering.fused import is_elementwise
 from tfnb.common_runtime.lowering.program import (
     Assign,
@@ -180,6 +180,26 @@ def kind_of(item: NodeItem) -> object:
 def is_on_gpu(item: NodeItem) -> bool:
     """Whether a node computes there."""
     return item.kernel is not None and item.kernel.device.xp is not np
+
+
+def only_gpu(items: Iterable[NodeItem]) -> Any:
+    """The one GPU that nodes compute on; None for none or several.
+
+    Nor where something may run that has a mind of its own about what is current: a function of the
+    user's, or of the graph's.
+    """
+    gpus: dict[int, Any] = {}
+    for item in items:
+        kernel = item.kernel
+        if kernel is None:
+            continue
+        if is_on_gpu(item):
+            gpus[id(kernel.device)] = kernel.device
+        elif item.action == CONTEXT and not item.op.endswith("Recv"):
+            return None
+        if kernel.calls_functions or kernel.definition.effects:
+            return None
+    return next(iter(gpus.values())) if len(gpus) == 1 else None
 
 
 def is_constant(item: NodeItem) -> bool:

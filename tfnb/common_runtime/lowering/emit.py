@@ -46,12 +46,11 @@ from tfnb.common_runtime.lowering.clusters import (
     TiledCluster,
     TilePlan,
     find_clusters,
-    number_in,
+    only_gpu,
     plan_tile,
     vector_args,
 )
 from tfnb.common_runtime.lowering.frees import place_frees
-from tfnb.common_runtime.lowering.fused import FusedCluster
 from tfnb.common_runtime.lowering.program import (
     Assign,
     Block,
@@ -72,7 +71,7 @@ from tfnb.common_runtime.lowering.program import (
     insides_of,
 )
 from tfnb.common_runtime.lowering.ranks import instructions_in, scalar_registers
-from tfnb.common_runtime.lowering.segments import find_segments
+from tfnb.common_runtime.lowering.segments import find_segments, fused_of, reports_of
 from tfnb.common_runtime.lowering.sums import first_sum, last_sum, next_sum, spread_sums
 from tfnb.common_runtime.running_nodes import register_emitted
 from tfnb.core import errors
@@ -124,6 +123,9 @@ class EmittedFunction:
         for name, make in writer.makers.items():
             self._names[name] = make(self._names)
         self.call: Callable[..., Any] = self._names["step"]
+        gpu = only_gpu(immutable.items)
+        if gpu is not None:
+            self.call = partial(gpu.enter, self.call)
         lines = [f"{line}\n" for line in writer.lines]
         linecache.cache[self.filename] = (len(self.source), None, lines, self.filename)
         register_emitted(self)
@@ -131,14 +133,7 @@ class EmittedFunction:
 
     def reports(self) -> list[str]:
         """What became of clusters and graphs on a GPU, a comment each."""
-        lines = []
-        for name, value in self._names.items():
-            if isinstance(value, GraphSegment):
-                lines += [f"# {name}: {text!a}" for text in value.report()]
-            elif isinstance(value, FusedCluster):
-                refusals = dict.fromkeys(value.refusals.values())
-                lines += [f"# {name}: node by node: {text!a}" for text in refusals]
-        return lines
+        return reports_of(self._names)
 
     def check_first_outputs(self) -> None:
         """Compares the next answer of each kernel with what its op declares."""
@@ -443,20 +438,13 @@ class _Writer:
 
     def _fused(self, cluster: Cluster) -> None:
         """A cluster on a GPU."""
-        members = [one for one in cluster.plain if isinstance(one, Compute)]
-        numbers: dict[str, Any] = {arg: number for number, arg in enumerate(cluster.args)}
-        kernels = []
-        for position, one in enumerate(members):
-            args = [numbers[arg] if arg in numbers else self._number(arg) for arg in one.args]
-            assert one.item.kernel is not None
-            kernels.append((one.item.kernel, args))
-            numbers[one.results[0]] = (position,)
         name = f"fused{cluster.number}"
         if name not in self.names:
-            self.names[name] = FusedCluster(kernels)
+            self.names[name] = fused_of(cluster, self._program.item_of)
         self._check(1)
         call = f"{name}({', '.join(cluster.args)})"
-        self._line(f"if ({cluster.result} := {call}) is None:", members[-1].item, cluster.args)
+        *_, item = (one.item for one in cluster.plain if isinstance(one, Compute))
+        self._line(f"if ({cluster.result} := {call}) is None:", item, cluster.args)
         self._indented(cluster.plain)
 
     def _segment(self, segment: Segment) -> None:
@@ -490,9 +478,6 @@ class _Writer:
             self._block(segment.plain)
             self._line(f"return {', '.join(segment.results)},")
             self._level = 0
-
-    def _number(self, register: str) -> Any:
-        return number_in(self._program.item_of.get(register))
 
     def _is_made(self, register: str) -> bool:
         """Whether a node of the step made the value; others hold what was fed or read."""

@@ -100,10 +100,11 @@ def _connect(items: Sequence[NodeItem]) -> bool:
         receive.input_types = send.input_types
         receive.dereference = send.dereference
         send.dereference = ()
-        send.kernel = send.compute = receive.kernel = receive.compute = None
-        receive.action = PASS
+        send.kernel = send.compute = None
         if way is not None:
             receive.action, receive.compute = PURE_ONE, way
+        else:
+            receive.action, receive.kernel, receive.compute = PASS, None, None
     for item in items:
         more = [
             (output, passed[id(dst)], 0) for output, dst, _ in item.data_edges if id(dst) in passed

@@ -11,10 +11,12 @@ Whether a segment becomes a graph is found out when it runs (``gpu_graph.py``).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tfnb.common_runtime.gpu_graph import GraphSegment
 from tfnb.common_runtime.immutable_executor_state import PURE, PURE_ONE
-from tfnb.common_runtime.lowering.clusters import count_uses, is_on_gpu, kind_of
+from tfnb.common_runtime.lowering.clusters import count_uses, is_on_gpu, kind_of, number_in
+from tfnb.common_runtime.lowering.fused import FusedCluster
 from tfnb.common_runtime.lowering.program import (
     Cluster,
     Compute,
@@ -25,6 +27,9 @@ from tfnb.common_runtime.lowering.program import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfnb.common_runtime.immutable_executor_state import NodeItem
     from tfnb.common_runtime.lowering.program import Block, Program, type_of_instruction
 
 # Their kernels launch, or make views; what they read on the host is an input.
@@ -51,6 +56,31 @@ def _device_of(instruction: type_of_instruction) -> object:
     if item.action == PURE_ONE and (item.op in _LAUNCHING or kind_of(item) is not None):
         return item.kernel.device
     return None
+
+
+def fused_of(cluster: Cluster, item_of: Mapping[str, tuple[NodeItem, int]]) -> FusedCluster:
+    """What a cluster on a GPU runs as; ``item_of`` tells the node of a register."""
+    numbers: dict[str, Any] = {arg: number for number, arg in enumerate(cluster.args)}
+    kernels = []
+    members = [one for one in cluster.plain if isinstance(one, Compute)]
+    for position, one in enumerate(members):
+        assert one.item.kernel is not None
+        args = [numbers[x] if x in numbers else number_in(item_of.get(x)) for x in one.args]
+        kernels.append((one.item.kernel, args))
+        numbers[one.results[0]] = (position,)
+    return FusedCluster(kernels)
+
+
+def reports_of(names: Mapping[str, Any]) -> list[str]:
+    """What became of the clusters and segments among an emitted function's names, as comments."""
+    lines = []
+    for name, value in names.items():
+        if isinstance(value, GraphSegment):
+            lines += [f"# {name}: {text!a}" for text in value.report()]
+        elif isinstance(value, FusedCluster):
+            refusals = dict.fromkeys(value.refusals.values())
+            lines += [f"# {name}: node by node: {text!a}" for text in refusals]
+    return lines
 
 
 class _Row:
