@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +63,7 @@ class ApplyOps:
     resource_sparse: Any = None
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True)
 class _Form:
     """How the inputs of one op lie: slots first, then hyperparameters.
 
@@ -75,7 +76,12 @@ class _Form:
     names: tuple[str, ...]
     is_sparse: bool
 
-    @property
+    @cached_property
+    def rule_name(self) -> str:
+        """The part of the op's name after Apply."""
+        return self.op_type.split("Apply")[1]
+
+    @cached_property
     def grad(self) -> int:
         """The position of the gradient among the inputs."""
         return next(i for i, name in enumerate(self.names) if name in ("grad", "delta"))
@@ -198,7 +204,24 @@ def _merge_rows(
 
 
 def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
-    num_slots, grad_at = form.num_slots, form.grad
+    num_slots, grad_at, grad_name = form.num_slots, form.grad, form.names[form.grad]
+    scalars = [
+        (index, name)
+        for index, name in enumerate(form.names)
+        if index >= num_slots and name not in ("grad", "delta", "indices")
+    ]
+
+    def apply(
+        xp: Any, cells: list[RefCell], inputs: tuple[Any, ...], options: dict[str, Any]
+    ) -> None:
+        """Updates the variables, whose locks are held."""
+        arrays = [_writable(cell, form, index) for index, cell in enumerate(cells)]
+        others = list(inputs[num_slots:])
+        if form.is_sparse:
+            _apply_sparse(xp, form, arrays, others, options)
+        else:
+            _check_shapes(arrays, inputs[grad_at], grad_name)
+            _apply_dense(xp, form, arrays, others, options)
 
     def kernel(
         ctx: OpKernelContext,
@@ -207,27 +230,26 @@ def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
         update_slots: bool | None = None,
         multiply_linear_by_lr: bool | None = None,
     ) -> Any:
-        options = {
-            key: value
-            for key, value in (
-                ("use_nesterov", use_nesterov),
-                ("update_slots", update_slots),
-                ("multiply_linear_by_lr", multiply_linear_by_lr),
-            )
-            if value is not None
-        }
+        options = {}
+        if use_nesterov is not None:
+            options["use_nesterov"] = use_nesterov
+        if update_slots is not None:
+            options["update_slots"] = update_slots
+        if multiply_linear_by_lr is not None:
+            options["multiply_linear_by_lr"] = multiply_linear_by_lr
         cells = [_cell(ctx, entry) for entry in inputs[:num_slots]]
-        others = list(inputs[num_slots:])
-        _check_scalars(form, inputs)
-        with ExitStack() as locks:
-            for cell in sorted({id(cell): cell for cell in cells}.values(), key=id):
-                locks.enter_context(cell.lock)
-            arrays = [_writable(cell, form, index) for index, cell in enumerate(cells)]
-            if form.is_sparse:
-                _apply_sparse(ctx.xp, form, arrays, others, options)
-            else:
-                _check_shapes(arrays, inputs[grad_at], form.names[grad_at])
-                _apply_dense(ctx.xp, form, arrays, others, options)
+        for index, name in scalars:
+            if inputs[index].ndim:
+                shape = shape_text(inputs[index].shape)
+                raise errors.invalid_argument(f"{name} is not a scalar: {shape}")
+        if num_slots == 1:
+            with cells[0].lock:
+                apply(ctx.xp, cells, inputs, options)
+        else:
+            with ExitStack() as locks:
+                for cell in sorted(dict.fromkeys(cells), key=id):
+                    locks.enter_context(cell.lock)
+                apply(ctx.xp, cells, inputs, options)
         return None if is_resource else inputs[0]
 
     kernel.__doc__ = form.rule.__doc__
@@ -259,12 +281,6 @@ def _writable(cell: RefCell, form: _Form, index: int) -> Any:
             f"{form.op_type})"
         )
     return cell.writable()
-
-
-def _check_scalars(form: _Form, inputs: tuple[Any, ...]) -> None:
-    for name, value in zip(form.names[form.num_slots :], inputs[form.num_slots :], strict=True):
-        if name not in ("grad", "delta", "indices") and value.ndim:
-            raise errors.invalid_argument(f"{name} is not a scalar: {shape_text(value.shape)}")
 
 
 def _check_shapes(arrays: list[Any], grad: Any, grad_name: str) -> None:
@@ -310,7 +326,7 @@ def _in_place(xp: Any, form: _Form, arrays: list[Any], grad: Any) -> Callable[..
         return None
     if any(np.may_share_memory(one, two) for one, two in combinations((*arrays, grad), 2)):
         return None
-    return IN_PLACE.get(form.op_type.split("Apply")[1])
+    return IN_PLACE.get(form.rule_name)
 
 
 def _replacing(xp: Any, form: _Form) -> Callable[..., None]:

@@ -337,7 +337,8 @@ class TiledCluster:
                 out = np.empty(shape, self._dtype)
             except MemoryError:
                 return None  # the nodes themselves find the words
-        size, row = self._size, ()
+        size = self._size
+        row: tuple[int, ...] = ()
         wholes = [arg if arg.shape == shape else None for arg in args]
         others = list(args)
         if any(arg.shape and whole is None for arg, whole in zip(args, wholes, strict=True)):
