@@ -85,6 +85,7 @@ def test_a_snapshot_tells_of_sessions_executors_devices_and_containers(
     about = next(one for one in told["sessions"] if one["key"] == session_key(session))
     assert about["nodes"] == len(session.graph.get_operations())
     assert about["lastStep"] == session._session.last_run()[0] > 0
+    assert about["lastSignature"] == about["signatures"][0]["id"]
     assert about["running"] == []
     newest = about["signatures"][0]
     assert (newest["feeds"], newest["fetches"]) == (["x:0"], ["y:0"])

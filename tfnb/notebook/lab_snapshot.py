@@ -55,6 +55,7 @@ class LabSnapshots:
 
     def _session(self, session: BaseSession, now_ns: int, seen: set[int]) -> dict[str, Any]:
         runtime, events = session._session, events_of(session)
+        last_step, last_signature = getattr(runtime, "last_run", lambda: (0, 0))()
         active: list[Any] = getattr(runtime, "active_steps", list)()
         active.sort(key=lambda run_state: run_state.step_id)
         seen.update(run_state.step_id for run_state in active)
@@ -64,7 +65,8 @@ class LabSnapshots:
             "name": type(session).__name__,
             "target": cut_middle(session.sess_str or "", _MAX_NAME),
             "nodes": len(session.graph.get_operations()),
-            "lastStep": getattr(runtime, "last_run", lambda: (0, 0))()[0],
+            "lastStep": last_step,
+            "lastSignature": last_signature,
             "isHeld": bool(getattr(runtime, "is_held", False)),
             "canHold": hasattr(runtime, "hold_steps"),
             "running": [self._step(one, now_ns) for one in active[:MAX_STEPS]],

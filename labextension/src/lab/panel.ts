@@ -148,7 +148,7 @@ export class Panel {
       session.signatures,
       (one) => String(one.id),
       (one) => this.makeSignature(link, session.key, one),
-      () => {},
+      (child, one) => fillSignature(child, one, one.id === session.lastSignature),
     );
     setText(part(element, "devices-head"), `Devices (${session.devices.length})`);
     keyed(part(element, "devices"), session.devices, (one) => one.name, makeDevice, fillDevice);
@@ -161,13 +161,7 @@ export class Panel {
     const text = html("div", "tfnb-lab-names", `${feeds}${names}`);
     text.title = text.textContent;
     const bar = html("div", "tfnb-lab-buttons");
-    bar.append(
-      html(
-        "span",
-        "tfnb-lab-muted",
-        `${countText(one.nodes, "node")} on ${one.devices.join(", ")}`,
-      ),
-    );
+    bar.append(marked("span", "where", "tfnb-lab-muted"));
     for (const [view, label, hint] of SIGNATURE_VIEWS) {
       const opener = button(label, hint, () => this.actions.open(link, view, key, one.id));
       setLabel(opener, `${label} of ${names}`);
@@ -179,6 +173,14 @@ export class Panel {
 }
 
 // -- parts
+
+function fillSignature(element: HTMLElement, one: SignatureInfo, isLast: boolean): void {
+  const last = isLast ? " · ran last" : "";
+  setText(
+    part(element, "where"),
+    `${countText(one.nodes, "node")} on ${one.devices.join(", ")}${last}`,
+  );
+}
 
 function makeStep(link: KernelLink, session: string, { step }: RunningStep): HTMLElement {
   const element = html("div", "tfnb-lab-step");

@@ -41,6 +41,7 @@ export interface SessionInfo {
   target: string;
   nodes: number;
   lastStep: number;
+  lastSignature: number;
   isHeld: boolean;
   canHold: boolean;
   running: RunningStep[];
