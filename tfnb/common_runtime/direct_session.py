@@ -474,7 +474,7 @@ class DirectSession(Session):
         if executors.has_text_feeds and self.has_watched_nodes:
             self.fed_texts.note(args)
         frame = CallFrame(args, len(executors.fetches))
-        run_state = RunState(frame, IDLE_HOOKS, False)
+        run_state = RunState(frame, IDLE_HOOKS, lowered.waits)
         executors.last_step_id = run_state.step_id
         step = self.step_context(run_state) if executors.needs_context else _NO_STEP
         active = self._active

@@ -45,7 +45,7 @@ from tfnb.common_runtime.kernel_errors import annotate, check_outputs, missing_o
 from tfnb.common_runtime.kernel_stats import PooledKernel, measured_call
 from tfnb.common_runtime.lowering.clusters import LARGE_BYTES, compute_over_input
 from tfnb.common_runtime.propagator_state import PropagatorState
-from tfnb.common_runtime.running_nodes import runs_nodes
+from tfnb.common_runtime.running_nodes import runs_nodes, waits_for_others
 from tfnb.common_runtime.waiting import explained, warn_if_final
 from tfnb.core import errors
 from tfnb.core.op_kernel import OpKernelContext, StepContext
@@ -446,6 +446,7 @@ def take_answers(run_state: RunState) -> dict[ExecutorState, None]:
     return joined
 
 
+@waits_for_others(run_state="run_state")
 def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
     """Sleeps until an asynchronous kernel has answered.
 

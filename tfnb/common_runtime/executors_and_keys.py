@@ -48,8 +48,8 @@ class Executors:
     Attributes:
       states: what runs each of ``items``.
       devices_to_sync: devices whose work must be done before a step ends.
-      alone: what runs the only partition, if nothing in it waits, nor a device has to be waited
-        for; of several the one they make, once they run as one function.
+      alone: what runs the only partition, if no device has to be waited for; of several the one
+        they make, once they run as one function.
       num_runs: how often several partitions ran unwatched, until they became one.
       last_step_id: of the step that ran last; 0 before.
       stay_apart: several partitions cannot become one.
@@ -81,7 +81,7 @@ class Executors:
     def __post_init__(self) -> None:
         self.states = tuple(item.executor for item in self.items)
         self.has_text_feeds = dtypes.string in self.feed_types
-        if len(self.states) == 1 and not self.devices_to_sync and not self.has_async:
+        if len(self.states) == 1 and not self.devices_to_sync:
             alone = self.alone = self.states[0]
             self.needs_context = any(item.action not in WITHOUT_CONTEXT for item in alone.items)
 

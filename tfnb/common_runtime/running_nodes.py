@@ -104,6 +104,7 @@ class _Seen(NamedTuple):
     loops: type_of_loops = ()
     function: str = ""
     signature_id: int = 0
+    waits: bool = False
 
 
 class EmittedSource(Protocol):
@@ -169,6 +170,15 @@ def calls_function(*, run_state: str, function: str) -> Callable[[F], F]:
     return _mark(read)
 
 
+def waits_for_others(*, run_state: str) -> Callable[[F], F]:
+    """Marks a function in which a step waits, so that nothing of it runs; likewise."""
+
+    def read(values: Mapping[str, Any]) -> _Seen:
+        return _Seen(values.get(run_state), waits=True)
+
+    return _mark(read)
+
+
 def runs_signature(*, executors: str, run_state: str) -> Callable[[F], F]:
     """Marks a function that runs a step of a signature; likewise."""
 
@@ -188,9 +198,9 @@ def _mark(read: Callable[[Mapping[str, Any]], _Seen]) -> Callable[[F], F]:
     return mark
 
 
-def _loops(iteration: IterationState) -> type_of_loops:
+def _loops(iteration: IterationState | None) -> type_of_loops:
     found: list[tuple[str, int]] = []
-    place: IterationState | None = iteration
+    place = iteration
     while place is not None and place.frame.parent is not None:
         found.append((place.frame.info.name, place.number))
         place = place.frame.parent_iteration
@@ -285,6 +295,8 @@ def _nodes_on(
         root = _root_of(seen.run_state, root)
         if root not in steps:
             continue
+        if seen.waits:
+            places.pop(root, None)
         if seen.function:
             functions[seen.run_state] = seen.function
         if seen.signature_id:

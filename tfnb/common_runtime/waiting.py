@@ -131,7 +131,11 @@ def explain_steps(run_states: Sequence[RunState]) -> Standstill | None:
 def explained(run_state: RunState, error: BaseException) -> BaseException:
     """The error that a step ends with, saying where the step was when it was ended from outside."""
     is_end = isinstance(error, KeyboardInterrupt) and not hasattr(error, "standstill")
-    is_late = isinstance(error, errors.DeadlineExceededError) and error is run_state.stop
+    is_late = (
+        isinstance(error, errors.DeadlineExceededError)
+        and error is run_state.stop
+        and not (error.standstill is not None and error.standstill.render() in error.message)
+    )
     return with_account(error, _explain_end(run_state, error)) if is_end or is_late else error
 
 

@@ -33,6 +33,7 @@ from tfnb.common_runtime.executor import as_outputs, dereference_by
 from tfnb.common_runtime.gpu_graph import GraphSegment
 from tfnb.common_runtime.immutable_executor_state import (
     ARG,
+    ASYNC,
     CONTEXT,
     PURE_ONE,
     READ_IF_CELL,
@@ -73,6 +74,7 @@ from tfnb.common_runtime.lowering.program import (
 from tfnb.common_runtime.lowering.ranks import instructions_in, scalar_registers
 from tfnb.common_runtime.lowering.segments import find_segments, fused_of, reports_of
 from tfnb.common_runtime.lowering.sums import first_sum, last_sum, next_sum, spread_sums
+from tfnb.common_runtime.lowering.waits import waiter
 from tfnb.common_runtime.running_nodes import register_emitted
 from tfnb.core import errors
 from tfnb.core.op_expression import Expression, expressions_of, tile_of
@@ -191,6 +193,7 @@ class _Writer:
         self, immutable: ImmutableExecutorState, program: Program, scalar_args: Collection[int]
     ) -> None:
         self._program = program
+        self._immutable = immutable
         self._devices_to_sync = immutable.devices_to_sync
         spread_sums(program)
         self._scalars = scalar_registers(program, scalar_args)
@@ -523,7 +526,7 @@ class _Writer:
                 self._check(1)
                 text = self._call(instruction)
             self._line(text, item, args)
-            if expression is None and item.action != PURE_ONE and _gives_one(item):
+            if expression is None and item.action not in (PURE_ONE, ASYNC) and _gives_one(item):
                 # A kernel may give its one output in a tuple.
                 result = instruction.results[0]
                 unpacked = f"{result}, = outputs({self._item(item)}, {result})"
@@ -531,6 +534,10 @@ class _Writer:
 
     def _call(self, instruction: Compute) -> str:
         item, args, results = instruction.item, instruction.args, instruction.results
+        if item.action == ASYNC:
+            self.names[f"w{item.id}"] = waiter(self._immutable, item)
+            call = f"w{item.id}({', '.join(['step', 'run_state', *args])})"
+            return f"{', '.join(results)}, = {call}" if results else call
         if item.action == PURE_ONE:
             return f"{results[0]} = {self._kernel(item, args)}"
         if item.action == CONTEXT:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.common_runtime.immutable_executor_state import ARG
+from tfnb.common_runtime.immutable_executor_state import ARG, ASYNC
 from tfnb.common_runtime.kernel_errors import annotate
 from tfnb.common_runtime.lowering.absence import absent_value
 from tfnb.common_runtime.lowering.emit import EmittedFunction, rank_matters
@@ -80,6 +80,7 @@ class LoweredStep:
     Attributes:
       has_conditional_fetch: whether a fetch may be dead.
       has_loops: whether it has frames.
+      waits: whether a kernel in it may wait.
       only: its function, if there is one for all arguments.
     """
 
@@ -93,6 +94,7 @@ class LoweredStep:
         program = recognise(immutable)
         self.has_conditional_fetch = program.has_conditional_fetch
         self.has_loops = program.num_loops > 0
+        self.waits = any(item.action == ASYNC for item in immutable.items)
         self._predicates = program.predicates
         self._switches = program.switches
         self._arguments = _scalar_candidates(program)
@@ -244,8 +246,8 @@ def _scalar_candidates(program: Program) -> tuple[int, ...]:
 
 
 def lower(immutable: ImmutableExecutorState) -> LoweredStep | None:
-    """The partition as a function, or None where it waits, is too long, or is not recognised."""
-    if immutable.has_async or len(immutable.items) > MAX_NODES:
+    """The partition as a function, or None where it is too long, or is not recognised."""
+    if len(immutable.items) > MAX_NODES:
         return None
     try:
         return LoweredStep(immutable)

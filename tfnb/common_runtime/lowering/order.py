@@ -43,6 +43,7 @@ class Unit:
       instructions: what it does; nothing where it only orders others.
       is_part: it does not run where the frame as a whole is dead.
       waits_for_others: it runs when nothing else is ready: it writes to what others read.
+      waits: it runs even later: it may wait for what comes from elsewhere.
     """
 
     item: NodeItem | None = None
@@ -54,7 +55,17 @@ class Unit:
     instructions: list[type_of_instruction] = field(default_factory=list)
     is_part: bool = False
     waits_for_others: bool = False
+    waits: bool = False
     num_waits: int = 0
+
+    def all_before(self) -> list[Unit]:
+        """Whatever it waits for, and whatever that waits for."""
+        found, seen = list(self.before), {id(unit) for unit in self.before}
+        for unit in found:
+            more = [one for one in unit.before if id(one) not in seen]
+            seen.update(id(one) for one in more)
+            found += dict.fromkeys(more)
+        return found
 
 
 class Order:
@@ -155,10 +166,10 @@ class Order:
 
     def _take_later(self, here: type_of_condition, end: str) -> bool:
         """Makes one of those ready that had to wait, if it stands in front of the end."""
-        for position, unit in enumerate(self._later):
+        for unit in sorted(self._later, key=lambda unit: unit.waits):
             condition = unit.condition or ALWAYS
             if here <= condition and all(name != end for name, _ in condition):
-                del self._later[position]
+                self._later.remove(unit)
                 self._ready.setdefault(condition, []).append(unit)
                 return True
         return False

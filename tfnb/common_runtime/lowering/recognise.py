@@ -62,6 +62,8 @@ if TYPE_CHECKING:
 _SWITCHES = ("Switch", "RefSwitch", "_SwitchN")
 # Python's own limits are 20 loops and 100 levels.
 _MOST_LOOPS, _MOST_LEVELS = 18, 80
+# Of more nodes that may wait nobody asks in which order they stand.
+_MOST_WAITS = 32
 # Kernels that ask which frame they are in to name something; the reference numbers frames.
 _NEEDS_FRAME = ("TemporaryVariable", "DestroyTemporaryVariable")
 
@@ -148,9 +150,9 @@ class _Recogniser:
 
     def _look_around(self) -> None:
         for item in self.immutable.items:
-            if item.action in (ASYNC, POOL) or item.is_transfer:
+            if item.action == POOL or item.is_transfer:
                 raise Unrecognised(f"'{item.name}' ({item.op})")
-            if item.frame.name and item.op in _NEEDS_FRAME:
+            if item.frame.name and (item.op in _NEEDS_FRAME or item.action == ASYNC):
                 raise Unrecognised(f"'{item.name}' ({item.op}) in a loop")
             self.sources[item.id] = [(item, -1)] * item.num_inputs
             if item.is_enter:
@@ -271,7 +273,8 @@ class _Frame:
         owner = self._owner
         info = owner.immutable.frames[self._name]
         for item in info.nodes:
-            unit = Unit(item, waits_for_others=item.waits_for_others)
+            waits = item.action == ASYNC
+            unit = Unit(item, waits_for_others=item.waits_for_others or waits, waits=waits)
             self._units.append(unit)
             self._unit_of[item.id] = unit
         for child, parent in owner.parents.items():
@@ -287,6 +290,20 @@ class _Frame:
         self._find_conditions()
         if self._name:
             self._find_end()
+        else:
+            self._check_waits()
+
+    def _check_waits(self) -> None:
+        """Refuses nodes that could wait at the same time: one may have what the other waits for."""
+        waits = [unit for unit in self._units if unit.waits and unit.condition is not None]
+        if len(waits) > _MOST_WAITS:
+            raise Unrecognised("many nodes that may wait")
+        for number, one in enumerate(waits[1:], 1):
+            before = {id(unit) for unit in one.all_before()}
+            for other in waits[:number]:
+                if id(other) not in before and both(one.condition, other.condition) is not None:
+                    assert one.item is not None
+                    raise Unrecognised(f"'{one.item.name}' may wait while another node waits")
 
     def _connect(self, unit: Unit, item: NodeItem) -> None:
         owner = self._owner
