@@ -8,11 +8,14 @@ dtypes, shapes and strides of arrays, and the values of what lies in host memory
 would not look at again.
 
 *Memory.*  What kernels write lies in a pool of the graph's own, which lives as long as it does and
-takes its memory from the device's pool, within its limit.  Results are copied out of it, as the
-next launch writes over them.  Arguments are read where they lie, and a graph remembers where that
-was: an argument that came to lie elsewhere (a variable whose buffer moved) gets a place of its own
-in the pool, which it is copied to before each launch, and the graph is captured once more.  Where
-more would be copied than launching costs, the segment stays as it is.
+takes its memory from the device's pool, within its limit.  Results lie in arrays of the device's
+pool, which the graph writes last and which are handed out as they are.  The next launch writes over
+them, so it comes only when nobody holds them any more, as their reference counts tell; where
+somebody does (a variable, a caller), the graph is captured once more and hands out copies from then
+on.  Arguments are read where they lie, and a graph remembers where that was: an argument that came
+to lie elsewhere (a variable whose buffer moved) gets a place of its own in the pool, which it is
+copied to before each launch, and the graph is captured once more.  Where more would be copied than
+launching costs, the segment stays as it is.
 
 *Order.*  All happens in the compute stream, but for the capture, whose stream waits for the compute
 stream and is waited for.  One thread at a time uses a graph; another one meanwhile runs kernel by
@@ -25,6 +28,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,7 +53,7 @@ class _NotWorthIt(Exception):
 class _Captured:
     """One graph, with the memory it reads and writes."""
 
-    __slots__ = ("graph", "inputs", "outputs", "pointers", "pool")
+    __slots__ = ("alone", "graph", "inputs", "outputs", "pointers", "pool")
 
     def __init__(self) -> None:
         self.graph: Any = None
@@ -57,6 +61,11 @@ class _Captured:
         self.pointers: dict[int, int] = {}  # of arguments that are read where they lie
         self.outputs: tuple[Any, ...] = ()
         self.pool: Any = None
+        self.alone: list[tuple[int, int]] = []  # what `holders` says while nobody has the outputs
+
+    def holders(self) -> list[tuple[int, int]]:
+        """How many references there are to each output, and to its memory (those of views)."""
+        return [(getrefcount(one), getrefcount(one.data.mem)) for one in self.outputs]
 
     def given(self, args: Sequence[Any]) -> list[Any]:
         """The arguments where the graph reads them."""
@@ -87,6 +96,7 @@ class GraphSegment:
         self._lock = threading.Lock()
         # By form; None for one that was met once. Guarded by self._lock, as all below.
         self._graphs: dict[tuple[Any, ...], _Captured | None] = {}
+        self._kept: set[tuple[Any, ...]] = set()  # forms whose results somebody holds on to
         self._num_launched = 0
         self._num_captured = 0
         self.refusals: dict[tuple[Any, ...], str] = {}
@@ -157,9 +167,14 @@ class GraphSegment:
                 return None
             if found is None:
                 return None  # another thread captures
+            found.alone = found.holders()
             self._num_captured += 1
             self._graphs[form] = found
-        return self._launch(found, args)
+        elif found.holders() != found.alone:
+            self._kept.add(form)
+            self._graphs[form] = None
+            return None
+        return self._launch(found, args, copies=form in self._kept)
 
     def _rehearse(self, made: _Captured, args: Sequence[Any], copied: set[int]) -> None:
         """Compiles every kernel and takes all memory, in the stream that is current."""
@@ -174,8 +189,11 @@ class GraphSegment:
                     made.pointers[number] = arg.data.ptr
             num_bytes = sum(one.nbytes for one in made.inputs.values())
             self._check_size(num_bytes)
-            num_bytes += sum(one.nbytes for one in self._body(*made.given(args)))
-            self._check_size(num_bytes)
+            results = self._body(*made.given(args))
+            self._check_size(num_bytes + sum(one.nbytes for one in results))
+            with cupy.cuda.using_allocator(self._device.pool.malloc):
+                made.outputs = tuple([cupy.empty(one.shape, one.dtype) for one in results])
+            _fill(made.outputs, results)
 
     def _capture(self, made: _Captured, args: Sequence[Any]) -> _Captured:
         """Takes down what is launched."""
@@ -184,7 +202,7 @@ class GraphSegment:
         with cuda.using_allocator(made.pool.malloc):
             try:
                 stream.begin_capture()
-                made.outputs = self._body(*made.given(args))
+                _fill(made.outputs, self._body(*made.given(args)))
             except BaseException:
                 # The stream may be of no use any more, and whatever it says of that is no news.
                 self._device.forget_capture_stream()
@@ -200,15 +218,20 @@ class GraphSegment:
                 f"{num_bytes} bytes would be copied in each step, more than {self._most_bytes}"
             )
 
-    def _launch(self, found: _Captured, args: Sequence[Any]) -> tuple[Any, ...]:
+    def _launch(self, found: _Captured, args: Sequence[Any], *, copies: bool) -> tuple[Any, ...]:
         def launch() -> tuple[Any, ...]:
             for number, place in found.inputs.items():
                 place[...] = args[number]
             found.graph.launch(self._device.compute_stream)
-            return tuple([one.copy() for one in found.outputs])
+            return tuple([one.copy() for one in found.outputs]) if copies else found.outputs
 
         self._num_launched += 1
         return self._device.in_compute_stream(launch)  # type: ignore[no-any-return]
+
+
+def _fill(outputs: Sequence[Any], results: Sequence[Any]) -> None:
+    for output, result in zip(outputs, results, strict=True):
+        output[...] = result
 
 
 def _told(error: BaseException) -> str:
