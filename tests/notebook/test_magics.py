@@ -222,7 +222,7 @@ def test_watch_tells_of_a_failed_step(loaded: Any, capsys: pytest.CaptureFixture
     ("text", "expected"),
     [
         ("%tfnb gr", ["graph"]),
-        ("%tfnb p", ["placement", "partitions", "partial"]),
+        ("%tfnb p", ["placement", "partitions", "passes", "partial"]),
         ("%%tfnb ", ["watch", "record", "debug", "cell", "values"]),
         ("%tfnb graph --c", ["--colour"]),
         ("%tfnb graph --colour d", ["device"]),

@@ -13,6 +13,7 @@ _HOMES = {
     "graph": "tfnb.notebook.views.graph",
     "placement": "tfnb.notebook.views.placement",
     "partitions": "tfnb.notebook.views.partitions",
+    "passes": "tfnb.notebook.views.passes",
     "watch": "tfnb.notebook.views.progress",
     "Watch": "tfnb.notebook.views.progress",
     "debug": "tfnb.notebook.views.debug",

@@ -127,6 +127,14 @@ def tensor_shape_text(tensor: Tensor) -> str:
     return shape_text(tensor.shape.dim_values)
 
 
+def shape_of_output(graph: Graph | None, name: str, op_type: str, slot: int) -> str:
+    """The shape of a runtime node's output, as far as the user's graph knows it."""
+    op = _operation_named(graph, name, op_type)
+    if op is None or slot >= len(op.outputs):
+        return shape_text(None)
+    return tensor_shape_text(op.outputs[slot])
+
+
 def plain_attr_text(value: Any) -> str:
     """One attr's value, in the plain form of ``core/attr_value.py``, in at most a line."""
     if isinstance(value, DType):

@@ -43,6 +43,7 @@ _HELP = """\
 %tfnb graph [target]       the graph: of a variable, a session, a file, or the default graph
 %tfnb placement [fetch]    the device of each node, and why: of the last run, or for a fetch
 %tfnb partitions [fetch]   the graph of each device, and what is sent between them
+%tfnb passes [fetch]       the graph before and after each optimisation pass
 %tfnb summary [file]       what a model takes, gives and needs: a file, a folder, the default graph
 %tfnb devices              the default session and its devices
 %tfnb diff [a] [b]         what differs: a kept state, two graphs, or two runs of a cell
@@ -58,11 +59,11 @@ _HELP = """\
 %%tfnb record              runs the cell and keeps its last step, to be looked at over time
 
 %tfnb graph -h             the options of a subcommand; Tab completes them, and names of nodes
-The same from Python: tfnb.notebook.graph, placement, partitions, watch, record, debug."""
+The same from Python: tfnb.notebook.graph, placement, partitions, passes, watch, record, debug."""
 
 LINE_COMMANDS = (
-    "graph", "placement", "partitions", "diff", "devices", "running", "source", "summary", "error",
-    "partial", "compare", "help",
+    "graph", "placement", "partitions", "passes", "diff", "devices", "running", "source", "summary",
+    "error", "partial", "compare", "help",
 )  # fmt: skip
 CELL_COMMANDS = ("watch", "record", "debug", "cell", "values")
 
@@ -205,6 +206,20 @@ class TfnbMagics(Magics):
             for text in (options.first, options.second)
         ]
         print(compare_nodes(*nodes))
+
+    @subcommand(
+        "tfnb passes",
+        option("fetch", nargs="?", default="", help="tensor, operation or session; the last run"),
+        option("--height", type=int, help="height in pixels"),
+        option("--text", action="store_true", help="print it instead"),
+    )
+    def passes(self, line: str) -> None:
+        """Show the graph before and after each pass that changed it."""
+        options = parse(self.passes, line)
+        if options.text:
+            print(views.passes_text_of(options.fetch, namespace=self.namespace))
+            return
+        self._show_signature(views.passes, options)
 
     @subcommand(
         "tfnb devices",

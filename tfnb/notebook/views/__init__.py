@@ -5,6 +5,7 @@ from __future__ import annotations
 from tfnb.notebook.views.debug import Debug, debug
 from tfnb.notebook.views.graph import COLOURS, HEIGHT, graph
 from tfnb.notebook.views.partitions import partitions
+from tfnb.notebook.views.passes import passes, passes_text_of
 from tfnb.notebook.views.placement import placement
 from tfnb.notebook.views.progress import HEIGHT as WATCH_HEIGHT
 from tfnb.notebook.views.progress import Watch, watch
@@ -22,6 +23,8 @@ __all__ = [
     "debug",
     "graph",
     "partitions",
+    "passes",
+    "passes_text_of",
     "placement",
     "record",
     "values",

@@ -72,6 +72,7 @@ class SceneWidget(anywidget.AnyWidget):
         group: str = "",
     ) -> None:
         self.scene = scene
+        self._text = ""
         # Publisher, the thread that runs steps and the front end's messages change traits at any
         # time; what is changed while another thread ends its `hold_sync` would never be sent.
         self._changing = threading.RLock()
@@ -102,13 +103,19 @@ class SceneWidget(anywidget.AnyWidget):
             self._record = record.encode()
             self._scene = record.scene.encode()
 
+    def show_passes(self, passes: list[dict[str, Any]], text: str) -> None:
+        """Shows passes, each with its graph before and after; ``text`` says the same."""
+        self._text = text
+        with self._changing:
+            self._passes = {"passes": passes}
+
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """Takes what the front end changed."""
         with self._changing:
             super().set_state(sync_data)
 
     def __repr__(self) -> str:
-        return "" if self.scene is None else scene_text(self.scene)
+        return self._text if self.scene is None else scene_text(self.scene)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """The widget, and for whoever cannot show it the scene as text."""

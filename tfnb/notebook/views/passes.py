@@ -1,0 +1,80 @@
+"""The graph before and after each optimisation pass."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+from tfnb.notebook.pass_scenes import pass_pictures, passes_text
+from tfnb.notebook.shell import TextPicture, current_shell, is_notebook
+from tfnb.notebook.targets import TargetError, find_signature
+from tfnb.notebook.view_group import view_group
+from tfnb.notebook.views.graph import HEIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfnb.client.session import BaseSession
+    from tfnb.notebook.pass_scenes import PassPicture
+    from tfnb.notebook.targets import SignatureViews
+    from tfnb.notebook.views.widget import SceneWidget
+
+
+def passes(
+    fetch: Any = None,
+    *,
+    session: BaseSession | None = None,
+    height: int = HEIGHT,
+    namespace: Mapping[str, Any] | None = None,
+) -> SceneWidget | TextPicture:
+    """Shows what each pass did to the graph of the last run, or of a fetch; nothing is run.
+
+    Args:
+      fetch: a Tensor, an Operation, a list of these or a name; without it the last run.
+      session: whose passes; the default session's where none is given.
+      height: of the drawing, in CSS pixels.
+      namespace: where a text may also be the name of a variable.
+
+    Raises:
+      TargetError: nothing ran yet, there is no such fetch, or the session runs elsewhere.
+    """
+    views, pictures = _pictures_of(fetch, namespace, session)
+    text = passes_text(pictures)
+    if not pictures or not is_notebook(current_shell()):
+        return TextPicture(text)
+    from tfnb.notebook.views.widget import SceneWidget
+
+    graph = views.session.graph
+    told = [
+        {
+            "name": one.name,
+            "where": one.where,
+            "summary": one.summary,
+            "actions": list(one.actions),
+            "before": base64.b64encode(one.scene(graph, is_after=False).encode()).decode(),
+            "after": base64.b64encode(one.scene(graph, is_after=True).encode()).decode(),
+        }
+        for one in pictures
+    ]
+    widget = SceneWidget(
+        None, view="passes", colour_by="change", height=height, group=view_group(graph)
+    )
+    widget.show_passes(told, text)
+    return widget
+
+
+def passes_text_of(fetch: Any = None, *, namespace: Mapping[str, Any] | None = None) -> str:
+    """The same as text, also in a notebook."""
+    return passes_text(_pictures_of(fetch, namespace, None)[1])
+
+
+def _pictures_of(
+    fetch: Any, namespace: Mapping[str, Any] | None, session: BaseSession | None
+) -> tuple[SignatureViews, list[PassPicture]]:
+    views = find_signature(fetch, namespace, session)
+    stages_of = getattr(views.session._session, "optimization_stages", None)
+    if stages_of is None:
+        raise TargetError("The session does not tell what passes do to its graphs.")
+    signature = views.partitioned
+    stages = stages_of(signature.fetches, signature.feeds, signature.targets)
+    return views, pass_pictures(stages)
