@@ -141,7 +141,9 @@ export class Arranger {
     if (known !== undefined && known.key === key) return known;
 
     const labelled = graph.edges.length <= LABELLED_EDGES;
-    const texts = graph.edges.map((edge) => (labelled ? this.edgeText(edge) : ""));
+    const texts = graph.edges.map((edge) =>
+      labelled ? this.edgeText(edge) : transferText(scene, edge.edges),
+    );
     const isLanes = scene.isLanes && scope === ROOT;
     const laneScopes = scene.innerScopes(ROOT);
     const result = await this.layouter({

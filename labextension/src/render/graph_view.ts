@@ -77,6 +77,7 @@ export class GraphView {
   private category: number | null = null;
   private question = 0;
   private hasStates = false;
+  private about = "";
 
   constructor(
     private readonly layouts: LayoutClient,
@@ -190,6 +191,11 @@ export class GraphView {
       this.colour("state");
     }
     if (items && arrangement) states.paint(items, arrangement, isLast);
+  }
+
+  /** The selected node's name, "" for none. */
+  get selectedName(): string {
+    return this.about;
   }
 
   get colourBy(): ColourBy {
@@ -386,7 +392,8 @@ export class GraphView {
     if (item === null) canvas.removeAttribute("aria-activedescendant");
     else canvas.setAttribute("aria-activedescendant", items.idOf(item));
     this.mark();
-    this.options.onSelect?.(about === null || scene.isScope(about) ? "" : scene.name(about));
+    this.about = about === null || scene.isScope(about) ? "" : scene.name(about);
+    this.options.onSelect?.(this.about);
   }
 
   /** Shows selection, neighbours, hits and the chosen category by classes on the boxes. */

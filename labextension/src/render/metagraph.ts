@@ -205,6 +205,7 @@ function soleConsumer(
   hasOutputTail: Set<ItemId>,
 ): ItemId | null {
   if (scene.isScope(item) || !["Const", "HostConst"].includes(scene.op(item))) return null;
+  if (!["", "same"].includes(scene.change(item))) return null; // what a pass changed is to be seen
   const { outputs } = neighbours.get(item)!;
   if (outputs.size !== 1 || hasOutputTail.has(item)) return null;
   const [consumer] = outputs;

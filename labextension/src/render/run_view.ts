@@ -134,7 +134,7 @@ export class RunView {
       for (let i = 0; i < scene.count && found < 0; i++) if (scene.name(i) === name) found = i;
     this.frames.select(found);
     this.timeline.select(found);
-    if (this.lanesDrawn && name) this.devices.goToName(name);
+    if (this.lanesDrawn && name !== this.devices.selectedName) this.devices.goToName(name);
   }
 
   /** Shows another moment, as another view of this record does. */
@@ -178,10 +178,8 @@ export class RunView {
     const states = replay.after(events);
     const ns = record.timeAfter(events);
     const view = this.tab === "devices" ? this.devices : this.graph;
-    if (view.colourBy === "liveness" && scene?.costs) {
-      markLive(record, scene.costs, ns);
-      view.colour("liveness");
-    }
+    if (scene?.costs) markLive(record, scene.costs, ns);
+    if (view.colourBy === "liveness") view.colour("liveness");
     this.graph.setStates(states, true);
     if (lanes && this.lanesDrawn) {
       this.devices.setStates(

@@ -262,7 +262,7 @@ export class TimelineView {
       "0": () => this.showAll(),
       ",": () => this.onMove(this.events - 1),
       ".": () => this.onMove(this.events + 1),
-      m: () => this.onMove(this.record?.eventsAt(this.curve?.peakNs ?? 0) ?? 0),
+      m: () => this.onMove((this.record?.eventsAt(this.curve?.peakNs ?? 0) ?? 0) + 1),
     };
     const action = actions[event.key];
     if (!action) return;

@@ -96,7 +96,12 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
       : null;
   const lanes =
     options.view === "run"
-      ? new GraphView(layouts, { ...settings, onSelect: (name) => name && graph.goToName(name) })
+      ? new GraphView(layouts, {
+          ...settings,
+          onSelect: (name) => {
+            if (name && name !== graph.selectedName) graph.goToName(name);
+          },
+        })
       : null;
   const run = lanes ? new RunView(graph, lanes, (ns) => link.tell({ step: recorded, ns })) : null;
   const passes =

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.notebook.browser.test_front_end import digits_scene
+from tests.notebook.browser.test_recorded_costs import passes_of_small_graph
 from tests.notebook.recorded_loop import recorded_loop
+from tfnb.notebook.run_costs import with_costs
+from tfnb.notebook.scene import build_scene
 
 if TYPE_CHECKING:
     from tests.notebook.browser.widget_page import WidgetPage
@@ -150,13 +153,40 @@ def test_progress_is_accessible(widget_page: WidgetPage, is_dark: bool) -> None:
 
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("tab", ["Graph", "Frames", "Timeline"])
+@pytest.mark.parametrize("tab", ["Graph", "Devices", "Frames", "Timeline"])
 def test_a_recorded_run_is_accessible(
     widget_page: WidgetPage, record: RunRecord, tab: str, is_dark: bool
 ) -> None:
     """Every tab."""
-    widget_page.mount(record.scene, "run", record=record.encode(), is_dark=is_dark)
+    assert record.lanes is not None
+    lanes = record.lanes.encode()
+    widget_page.mount(record.scene, "run", record=record.encode(), lanes=lanes, is_dark=is_dark)
     widget_page.page.get_by_role("tab", name=tab).click()
+    widget_page.settle()
+    assert complaints(widget_page.page) == []
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("by", ["time", "memory", "liveness"])
+def test_colours_of_costs_are_accessible(
+    widget_page: WidgetPage, record: RunRecord, by: str, is_dark: bool
+) -> None:
+    """With the card and its costs open."""
+    nodes = with_costs(record.scene.nodes, record)
+    widget_page.mount(build_scene(nodes), colour_by=by, is_dark=is_dark)
+    widget_page.page.locator(".tfnb-closed").first.click()
+    widget_page.settle()
+    widget_page.page.locator(".tfnb-node").first.dispatch_event("click")
+    widget_page.settle()
+    assert complaints(widget_page.page) == []
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+def test_passes_are_accessible(widget_page: WidgetPage, is_dark: bool) -> None:
+    """The list, the words of a pass, both moments."""
+    passes = passes_of_small_graph()
+    widget_page.mount(None, "passes", colour_by="change", passes=passes, is_dark=is_dark)
+    widget_page.page.wait_for_selector('.tfnb-passes[data-shown="0 before"]')
     widget_page.settle()
     assert complaints(widget_page.page) == []
 

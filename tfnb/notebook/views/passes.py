@@ -12,9 +12,10 @@ from tfnb.notebook.view_group import view_group
 from tfnb.notebook.views.graph import HEIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tfnb.client.session import BaseSession
+    from tfnb.framework.graph import Graph
     from tfnb.notebook.pass_scenes import PassPicture
     from tfnb.notebook.targets import SignatureViews
     from tfnb.notebook.views.widget import SceneWidget
@@ -45,7 +46,16 @@ def passes(
     from tfnb.notebook.views.widget import SceneWidget
 
     graph = views.session.graph
-    told = [
+    widget = SceneWidget(
+        None, view="passes", colour_by="change", height=height, group=view_group(graph)
+    )
+    widget.show_passes(told_passes(pictures, graph), text)
+    return widget
+
+
+def told_passes(pictures: Sequence[PassPicture], graph: Graph | None) -> list[dict[str, Any]]:
+    """What ``labextension/src/render/passes_view.ts`` shows of them."""
+    return [
         {
             "name": one.name,
             "where": one.where,
@@ -56,11 +66,6 @@ def passes(
         }
         for one in pictures
     ]
-    widget = SceneWidget(
-        None, view="passes", colour_by="change", height=height, group=view_group(graph)
-    )
-    widget.show_passes(told, text)
-    return widget
 
 
 def passes_text_of(fetch: Any = None, *, namespace: Mapping[str, Any] | None = None) -> str:
