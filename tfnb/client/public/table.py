@@ -1665,6 +1665,11 @@ OPS: dict[str, str] = {
         "DecodeBase64 EncodeBase64 StringFormat StringLength StringLower StringSplit StringSplitV2 "
         "StringStrip StringUpper Substr"
     ),
+    "tfnb.ops.summary_file_ops": (
+        "CloseSummaryWriter CreateSummaryFileWriter FlushSummaryWriter ImportEvent SummaryWriter "
+        "WriteAudioSummary WriteGraphSummary WriteHistogramSummary WriteImageSummary "
+        "WriteRawProtoSummary WriteScalarSummary WriteSummary"
+    ),
     "tfnb.ops.summary_ops": (
         "AudioSummary AudioSummaryV2 HistogramSummary ImageSummary MergeSummary ScalarSummary "
         "TensorSummary TensorSummaryV2"
