@@ -20,6 +20,9 @@ NAMES: dict[str, Any] = {
     "labels": np.array([[1, 2, 2], [3, 3, 3], [4, 0, 0], [0, 0, 0]], np.int32),
     "label_length": np.array([3, 3, 1, 0], np.int32),
     "logit_length": np.array([5, 5, 3, 2], np.int32),
+    "square": _RANDOM.randn(2, 3, 3) + 2 * np.eye(3),
+    "positive": np.array([[[2.0, 0.5, 0], [0.5, 3, 1], [0, 1, 4]]]),
+    "diagonal": _RANDOM.uniform(0.5, 2, (2, 3)),
     "repeats": np.array([[3, 4, 4, 3], [1, 1, 0, 0], [0, 0, 2, 2]], np.int64),
 }
 
@@ -99,6 +102,57 @@ ROWS = [
         f"tf.data.Dataset.from_tensor_slices(['p', 'q', 'r']){more}).lookup)"
         for more in ("", ", vocab_size=2", ", num_oov_buckets=3")
     ),
+    *(
+        f"operator_answers(tf.linalg.LinearOperator{text})"
+        for text in (
+            "FullMatrix(square)",
+            "FullMatrix(positive, is_self_adjoint=True, is_positive_definite=True)",
+            "LowerTriangular(square)",
+            "LowerTriangular(square + 0.5j)",
+            "Diag(diagonal)",
+            "Diag(diagonal, is_positive_definite=True)",
+            "Diag(diagonal * (1 + 2j))",
+            "Identity(3, dtype=tf.float64)",
+            "Identity(3, batch_shape=[2], dtype=tf.float64)",
+            "ScaledIdentity(3, diagonal[:, 0])",
+            "ScaledIdentity(3, diagonal[0, 0], is_positive_definite=True)",
+            "Householder(diagonal)",
+            "Permutation([2, 0, 1], dtype=tf.float64)",
+            "Toeplitz(diagonal, diagonal[:, ::-1] + diagonal[:, :1] - diagonal[:, -1:])",
+            "Tridiag(square)",
+            "Tridiag(np.triu(np.tril(square, 1), -1) + 3 * np.eye(3), diagonals_format='matrix')",
+            "Composition([tf.linalg.LinearOperatorFullMatrix(square), "
+            "tf.linalg.LinearOperatorDiag(diagonal)])",
+            "Adjoint(tf.linalg.LinearOperatorFullMatrix(square + 0.5))",
+            "Inversion(tf.linalg.LinearOperatorFullMatrix(square))",
+            "BlockDiag([tf.linalg.LinearOperatorFullMatrix(square[..., :2, :2]), "
+            "tf.linalg.LinearOperatorIdentity(1, dtype=tf.float64)])",
+            "BlockLowerTriangular([[tf.linalg.LinearOperatorFullMatrix(square[:, :2, :2])], "
+            "[tf.linalg.LinearOperatorFullMatrix(square[:, 2:, :2]), "
+            "tf.linalg.LinearOperatorIdentity(1, dtype=tf.float64)]])",
+            "Kronecker([tf.linalg.LinearOperatorFullMatrix(square), "
+            "tf.linalg.LinearOperatorIdentity(1, dtype=tf.float64)])",
+            "LowRankUpdate(tf.linalg.LinearOperatorDiag(diagonal, is_positive_definite=True), "
+            "square[..., :1], diagonal[:, :1], square[..., 1:2])",
+        )
+    ),
+    "tf.linalg.LinearOperatorZeros(2, 3, [4], is_self_adjoint=False, is_square=False).to_dense()",
+    "(tf.linalg.LinearOperatorFullMatrix(square) @ tf.linalg.LinearOperatorDiag(diagonal))"
+    ".to_dense()",
+    "(tf.linalg.LinearOperatorDiag(diagonal) @ tf.linalg.LinearOperatorDiag(diagonal)).to_dense()",
+    "tf.linalg.LinearOperatorFullMatrix(square).solve(tf.linalg.LinearOperatorDiag(diagonal))"
+    ".to_dense()",
+    "tf.linalg.LinearOperatorFullMatrix(square[..., :2]).matmul(square[..., :2, :])",
+    "tf.linalg.LinearOperatorFullMatrix(square[..., :2]).solve(square)",
+    "tf.linalg.LinearOperatorFullMatrix(square[..., :2]).determinant()",
+    "tf.linalg.LinearOperatorFullMatrix(square, is_non_singular=False, is_positive_definite=True)",
+    "tf.linalg.LinearOperatorFullMatrix(square).eigvals()",
+    "tf.linalg.LinearOperatorFullMatrix(square).cholesky()",
+    "tf.linalg.LinearOperatorFullMatrix(square).matmul(square[:, :2])",
+    "tf.linalg.LinearOperatorFullMatrix(square).assert_self_adjoint()",
+    "tf.linalg.LinearOperatorFullMatrix(np.ones([2, 2])).assert_non_singular()",
+    "tf.linalg.LinearOperatorFullMatrix(-positive, is_self_adjoint=True)"
+    ".assert_positive_definite()",
 ]
 
 
@@ -116,7 +170,49 @@ def _values(tf: Any, rows: list[str], files: dict[str, Any]) -> dict[str, Any]:
         y = function(tensor)
         return y, tf.gradients(y, tensor)
 
+    def operator_answers(operator: Any) -> Any:
+        """All that an operator of three rows can be asked."""
+        x = tf.cast(NAMES["square"][..., :2], operator.dtype)
+        given = [
+            operator.to_dense(),
+            operator.matmul(x),
+            operator.matmul(x, adjoint=True),
+            operator.matmul(tf.transpose(x, [0, 2, 1]), adjoint_arg=True),
+            operator.matvec(x[..., 0]),
+            operator.solve(x),
+            operator.solve(x, adjoint=True),
+            operator.solvevec(x[..., 0]),
+            operator.determinant(),
+            operator.log_abs_determinant(),
+            operator.trace(),
+            operator.diag_part(),
+            operator.add_to_tensor(tf.cast(NAMES["square"], operator.dtype)),
+            operator.shape_tensor(),
+            operator.batch_shape_tensor(),
+            operator.tensor_rank_tensor(),
+            operator.domain_dimension_tensor(),
+            operator.H.to_dense(),
+            operator.cond(),
+            operator.inverse().to_dense(),
+            operator.inverse().matmul(x),
+            tf.constant(
+                [
+                    str(operator.shape),
+                    str(operator.is_square),
+                    str(operator.is_self_adjoint),
+                    str(operator.is_positive_definite),
+                ]
+            ),
+            operator.assert_non_singular(),
+        ]
+        if operator.is_self_adjoint:
+            given += [operator.eigvals(), operator.assert_self_adjoint()]
+        if operator.is_self_adjoint and operator.is_positive_definite:
+            given += [operator.cholesky().to_dense(), operator.assert_positive_definite()]
+        return [one for one in given if one is not None]
+
     functions = {
+        "operator_answers": operator_answers,
         "with_gradient": with_gradient,
         "ragged": lambda: tf.ragged.constant([[1, 2], [], [3, 4, 5]]),
         "experimental": tf.data.experimental,
@@ -128,7 +224,7 @@ def _values(tf: Any, rows: list[str], files: dict[str, Any]) -> dict[str, Any]:
             tf.set_random_seed(5)
             try:
                 given = _given(tf, session, eval(row, names))
-            except (tf.OpError, ValueError, TypeError) as error:
+            except (tf.OpError, ValueError, TypeError, NotImplementedError) as error:
                 given = [type(error).__name__]
         for index, value in enumerate(_flat(given)):
             array = np.asarray(value)

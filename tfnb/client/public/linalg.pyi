@@ -21,6 +21,34 @@ from tfnb.ops.linalg_ops import self_adjoint_eigvals as eigvalsh
 from tfnb.ops.linalg_ops import svd as svd
 from tfnb.ops.linalg_ops import tridiagonal_matmul as tridiagonal_matmul
 from tfnb.ops.linalg_ops import tridiagonal_solve as tridiagonal_solve
+from tfnb.ops.linear_operators.composed import (
+    LinearOperatorBlockLowerTriangular as LinearOperatorBlockLowerTriangular,
+)
+from tfnb.ops.linear_operators.composed import (
+    LinearOperatorComposition as LinearOperatorComposition,
+)
+from tfnb.ops.linear_operators.composed import (
+    LinearOperatorLowRankUpdate as LinearOperatorLowRankUpdate,
+)
+from tfnb.ops.linear_operators.composed import LinearOperatorAdjoint as LinearOperatorAdjoint
+from tfnb.ops.linear_operators.composed import LinearOperatorBlockDiag as LinearOperatorBlockDiag
+from tfnb.ops.linear_operators.composed import LinearOperatorInversion as LinearOperatorInversion
+from tfnb.ops.linear_operators.composed import LinearOperatorKronecker as LinearOperatorKronecker
+from tfnb.ops.linear_operators.operator import LinearOperator as LinearOperator
+from tfnb.ops.linear_operators.simple import (
+    LinearOperatorLowerTriangular as LinearOperatorLowerTriangular,
+)
+from tfnb.ops.linear_operators.simple import (
+    LinearOperatorScaledIdentity as LinearOperatorScaledIdentity,
+)
+from tfnb.ops.linear_operators.simple import LinearOperatorDiag as LinearOperatorDiag
+from tfnb.ops.linear_operators.simple import LinearOperatorFullMatrix as LinearOperatorFullMatrix
+from tfnb.ops.linear_operators.simple import LinearOperatorHouseholder as LinearOperatorHouseholder
+from tfnb.ops.linear_operators.simple import LinearOperatorIdentity as LinearOperatorIdentity
+from tfnb.ops.linear_operators.simple import LinearOperatorPermutation as LinearOperatorPermutation
+from tfnb.ops.linear_operators.simple import LinearOperatorToeplitz as LinearOperatorToeplitz
+from tfnb.ops.linear_operators.simple import LinearOperatorTridiag as LinearOperatorTridiag
+from tfnb.ops.linear_operators.simple import LinearOperatorZeros as LinearOperatorZeros
 from tfnb.ops.math_ops import tensordot as tensordot
 from tfnb.ops.math_ops import trace as trace
 from tfnb.ops.matmul_ops import matmul as matmul
@@ -46,6 +74,24 @@ from tfnb.ops.transpose_ops import matrix_transpose as matrix_transpose
 from tfnb.ops.transpose_ops import matrix_transpose as transpose
 
 __all__ = [
+    "LinearOperator",
+    "LinearOperatorAdjoint",
+    "LinearOperatorBlockDiag",
+    "LinearOperatorBlockLowerTriangular",
+    "LinearOperatorComposition",
+    "LinearOperatorDiag",
+    "LinearOperatorFullMatrix",
+    "LinearOperatorHouseholder",
+    "LinearOperatorIdentity",
+    "LinearOperatorInversion",
+    "LinearOperatorKronecker",
+    "LinearOperatorLowRankUpdate",
+    "LinearOperatorLowerTriangular",
+    "LinearOperatorPermutation",
+    "LinearOperatorScaledIdentity",
+    "LinearOperatorToeplitz",
+    "LinearOperatorTridiag",
+    "LinearOperatorZeros",
     "adjoint",
     "band_part",
     "cholesky",

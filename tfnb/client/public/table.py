@@ -623,6 +623,24 @@ TABLE: dict[str, dict[str, str]] = {
             "self_adjoint_eigvals svd"
         ),
     },
+    "tfnb.ops.linear_operators.composed": {
+        "linalg": (
+            "LinearOperatorAdjoint LinearOperatorBlockDiag LinearOperatorBlockLowerTriangular "
+            "LinearOperatorComposition LinearOperatorInversion LinearOperatorKronecker "
+            "LinearOperatorLowRankUpdate"
+        ),
+    },
+    "tfnb.ops.linear_operators.operator": {
+        "linalg": "LinearOperator",
+    },
+    "tfnb.ops.linear_operators.simple": {
+        "linalg": (
+            "LinearOperatorDiag LinearOperatorFullMatrix LinearOperatorHouseholder "
+            "LinearOperatorIdentity LinearOperatorLowerTriangular LinearOperatorPermutation "
+            "LinearOperatorScaledIdentity LinearOperatorToeplitz LinearOperatorTridiag "
+            "LinearOperatorZeros"
+        ),
+    },
     "tfnb.ops.logging_ops": {
         "tf": "Print print:print_ timestamp",
     },
