@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from tfnb.client.session import BaseSession, InteractiveSession
@@ -17,6 +18,8 @@ from tfnb.notebook.shell import is_notebook
 from tfnb.ops import logging_ops
 
 _MAX_NAME = 60
+
+_log = logging.getLogger("tfnb")
 
 
 class Extension:
@@ -45,10 +48,7 @@ class Extension:
         self.shell.register_magics(self.magics)
         self.shell.Completer.custom_matchers.append(self._matcher)
         if is_notebook(self.shell):
-            from tfnb.notebook.lab_link import LabComm
-
-            self._lab = LabComm()
-            self._lab.start()
+            self._lab = _lab_comm()
         current = get_default_session()
         if isinstance(current, BaseSession) and not current._closed:
             print(f"tfnb uses the session that is open, on {_devices(current)}.")
@@ -86,6 +86,20 @@ class Extension:
 def _devices(session: BaseSession) -> str:
     names = [device_label(device.name) for device in session.list_devices()]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _lab_comm() -> Any:
+    """The end of JupyterLab's panel in this kernel; None in a kernel without comms."""
+    from tfnb.notebook.lab_link import LabComm
+
+    try:
+        found = LabComm()
+        found.start()
+    except Exception:
+        # Whatever another kind of kernel lacks, a notebook works without the panel.
+        _log.debug("JupyterLab's panel is not served.", exc_info=True)
+        return None
+    return found
 
 
 _loaded: dict[int, Extension] = {}

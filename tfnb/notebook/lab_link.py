@@ -286,10 +286,10 @@ class LabComm:
     """A link and the comm of this kernel that it talks over."""
 
     def __init__(self) -> None:
-        from ipykernel.comm.comm import BaseComm
+        import comm
 
         # Not the one that opens it: nothing is announced.
-        make: Any = BaseComm
+        make: Any = comm.create_comm
         self.comm = make(target_name=COMM_ID, comm_id=COMM_ID, primary=False)
         self.link = LabLink(self._send)
 
