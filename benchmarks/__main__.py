@@ -9,8 +9,9 @@ alternate, the first of a round changing from round to round, so that a busy min
 
 Every workload's figures go to ``build/benchmarks.json`` as soon as they are there.  ``--resume``
 goes on where a run was stopped; ``--only`` takes parts of names, or whole groups, and leaves the
-other figures as they were.  ``--write`` makes ``docs/benchmarks.md``, its picture and
-``benchmarks/ratios.json`` of them.  ``--check`` compares with those ratios instead, generously, and
+other figures as they were.  ``--write`` puts them into ``benchmarks/results.json``, beside those of
+workloads that were not run, and makes ``docs/benchmarks.md``, its picture and
+``benchmarks/ratios.json`` of all.  ``--check`` compares with those ratios instead, generously, and
 measures again what looks worse before it says so.
 """
 
@@ -32,6 +33,7 @@ from benchmarks import report
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "build" / "benchmarks.json"
 RATIOS = ROOT / "benchmarks" / "ratios.json"
+PUBLISHED = ROOT / "benchmarks" / "results.json"
 # Worse than stored by this factor, and by this much, is worth a look.
 FACTOR, MARGIN = 1.6, 0.03
 
@@ -187,9 +189,29 @@ def main() -> int:
         for suite in suites:
             suite.close()
     if options.write:
-        report.write(ROOT, results, about)
-        RATIOS.write_text(json.dumps(report.ratios(results), indent=1) + "\n")
+        # A run of some workloads leaves the others as they were published.
+        published = json.loads(PUBLISHED.read_text()) if PUBLISHED.exists() else {}
+        there = {f"{suite.name}/{name}" for suite, name in todo}
+        published |= {key: results[key] for key in results if key in there or key not in published}
+        PUBLISHED.write_text(
+            "{\n" + ",\n".join(_entry(key, published[key]) for key in published) + "\n}\n"
+        )
+        report.write(ROOT, published, about)
+        RATIOS.write_text(json.dumps(report.ratios(published), indent=1) + "\n")
     return 0
+
+
+def _entry(key: str, found: dict[str, Any]) -> str:
+    """A workload on a line of its own, figures with four digits."""
+
+    def shortened(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: shortened(one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [shortened(one) for one in value]
+        return float(f"{value:.4g}") if isinstance(value, float) else value
+
+    return f"{json.dumps(key)}: {json.dumps(shortened(found))}"
 
 
 def _store(results: dict[str, Any], unfinished: list[str], about: dict[str, Any]) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks import report
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from benchmarks import reasons, report
 
 
 def figures(figure: float, minimum: float | None = None) -> dict[str, float]:
@@ -94,3 +93,34 @@ def test_all_results_are_in_the_document(tmp_path: Path) -> None:
     assert "     1,000      300 µs     600 µs   2.00" in text
     picture = ET.fromstring((tmp_path / "docs" / "images" / "benchmarks.svg").read_text())
     assert len(list(picture.iter("{http://www.w3.org/2000/svg}g"))) == 1
+
+
+def test_processor_time_counts_too() -> None:
+    """Which a busy machine cannot stretch."""
+    pair = [figures(1.0) | {"cpu": 1.0}, figures(3.0) | {"cpu": 0.9}]
+    run = found("run", "session", default=pair)
+    assert report.worse_than(run, {"default": 0.8}, 1.5, 0.0) == []
+
+
+def test_what_is_above_tensorflow_has_a_reason_and_a_distance(tmp_path: Path) -> None:
+    """Where kernels decide, by any of the three ratios; a workload without a reason says so."""
+    (tmp_path / "docs" / "images").mkdir(parents=True)
+    slow = found("matmul_1024", "kernels", default=[figures(1.0), figures(1.5)])
+    unknown = found("new", "training", default=[figures(1.0, 0.5), figures(0.9, 0.7)])
+    fast = found("quick", "kernels", default=[figures(1.0), figures(0.5)])
+    results = {"a": slow | {"numpy": figures(1.2)}, "b": unknown, "c": fast}
+    results["d"] = RESULTS["suite/run"]
+    report.write(tmp_path, results, ABOUT)
+    text = (tmp_path / "docs" / "benchmarks.md").read_text()
+    section = text[text.index("## Above TensorFlow") :]
+    assert "| `matmul_1024` | 1.50 | 1.50 |  | 1.25 | The product" in section
+    assert "| `new` | 0.90 | 1.40 |  |  | Not looked into. |" in section
+    assert "`quick`" not in section
+    assert "`run`" not in section
+
+
+def test_reasons_are_of_workloads_that_are_published() -> None:
+    """A renamed workload loses none."""
+    published = json.loads((Path(report.__file__).parent / "results.json").read_text())
+    names = {result["name"] for result in published.values()}
+    assert set(reasons.REASONS) <= names

@@ -1,0 +1,50 @@
+"""Why a kernel-bound workload takes longer than TensorFlow, where it does.
+
+``python -m benchmarks --write`` puts these beside the figures of every workload whose kernels
+decide and that is above 1.  The distance to the same arithmetic by hand in NumPy says how much of
+it is NumPy's and the BLAS's, and how much ours.
+"""
+
+from __future__ import annotations
+
+GROUPS = ("kernels", "training")
+"""The groups of workloads in which kernels decide."""
+
+REASONS = {
+    "matmul_1024": (
+        "The product is NumPy's BLAS to the last percent, rows divided among threads: OpenBLAS "
+        "reaches about 100 GFLOP/s a core here, oneDNN a fifth more."
+    ),
+    "matmul_2048": "As above: OpenBLAS against oneDNN.",
+    "lenet_b64": (
+        "The second convolution is half of it: its 5 by 5 filters save 64 % of the products by "
+        "Winograd's way, and the transformations take most of that back; the third layer streams "
+        "13 MB of weights through OpenBLAS, which packs them first."
+    ),
+    "mobilenet_stack_224": (
+        "Half is OpenBLAS on products of 1 by 1 convolutions, near its peak. A third is depthwise "
+        "convolutions: NumPy multiplies and adds in one sweep an element of the filter, so that an "
+        "output is loaded and stored nine times; oneDNN keeps it in a register."
+    ),
+    "lstm_unrolled_train": (
+        "60 products of 3 million multiplications each, in OpenBLAS at 60 to 90 % of its peak, and "
+        "400 operations on 16 KB: too small for a second thread. TensorFlow runs both branches "
+        "of the gradient at the same time on its threads, so compare processor time."
+    ),
+    "lstm_unrolled_forward": "As above: one thread against two; compare processor time.",
+    "mlp_step": (
+        "Two products of 26 million multiplications are 70 %: OpenBLAS against oneDNN. They are "
+        "just large enough for a second thread."
+    ),
+    "softmax_1024x1000": (
+        "Five sweeps over the array, in tiles that stay in cache; TensorFlow's is one sweep of "
+        "vector instructions for each of three."
+    ),
+    "conv3x3_56x56x64_b8": "Winograd's way in NumPy: OpenBLAS on 36 products, and transformations.",
+    "max_pool_32x56x56x64": "Three sweeps of `np.maximum` against one.",
+    "elementwise10_cheap_4m": (
+        "Ten vectorized loops over tiles in cache; below 1 in processor time. The wall's time is "
+        "that of a second thread on a machine that has others to run."
+    ),
+}
+"""By the name of the workload."""
