@@ -566,6 +566,94 @@ def test_a_time_out_ends_a_lowered_step_on_the_gpu(cupy, monkeypatch):
         assert sess.run(y, {x: [0, 0]}).tolist() == [2, 2]
 
 
+def test_an_interrupt_while_the_host_waits_leaves_nothing_behind(cupy, monkeypatch):
+    """What was on its way out is let go of in order; the next step is as any."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [2])
+        with tf.device("/gpu:0"):
+            y, z = tf.exp(x) + 1.0, tf.negative(x) * 2.0
+        for _ in range(3):
+            sess.run([y, z], {x: [0, 0]})
+        gpu = sess._session.device_mgr.lookup("/gpu:0")
+
+        def interrupt(*args):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(gpu, "_wait", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                sess.run([y, z], {x: [1, 1]})
+        for number in range(3):
+            found = sess.run([y, z], {x: [number, 0]})
+            np.testing.assert_array_equal(found[0], np.exp(F([number, 0])) + 1)
+            np.testing.assert_array_equal(found[1], [-2 * number, 0])
+
+
+def test_running_out_of_memory_ends_a_step_and_no_more(cupy):
+    """The node is named; smaller steps go on, as graphs again."""
+    config = tf.ConfigProto()
+    config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[1])
+    with tf.Graph().as_default(), tf.Session(config=config) as sess:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        with tf.device("/gpu:0"):
+            y = tf.reduce_sum(tf.concat([tf.exp(x) * 2.0, x], 0, name="both") - 1.0)
+        for size in (3, 3, 3, 100_000, 3, 100_000, 3):
+            if size == 3:
+                assert sess.run(y, {x: [0, 0, 0]}) == 0
+                continue
+            with pytest.raises(
+                tf.errors.ResourceExhaustedError, match=r"OOM when alloc(?s:.)*GPU:0"
+            ):
+                sess.run(y, {x: np.zeros(size)})
+
+
+def test_steps_of_several_threads_share_graphs(cupy):
+    """Each has the values of its own feeds."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [3])
+        with tf.device("/gpu:0"):
+            y = tf.reduce_max(tf.exp(x) * 2.0, keepdims=True) - tf.tanh(x)
+            z = tf.reduce_sum(y)
+        failures = []
+
+        def work(number):
+            for turn in range(6):
+                value = np.full(3, (number + turn) % 5, F)
+                wanted = np.exp(value) * F(2) - np.tanh(value)
+                found = sess.run([y, z], {x: value})
+                if not np.allclose(found[0], wanted) or not np.isclose(found[1], wanted.sum()):
+                    failures.append((number, turn, found))
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        assert "launched" in sess.emitted_sources()[0]
+
+
+def test_nothing_of_a_graph_gets_into_cuda_source(cupy, monkeypatch):
+    """Names and texts of a graph from anywhere; only its numbers do."""
+    texts = []
+    plain = cupy.ElementwiseKernel.__init__
+
+    def note(self, *args, **kwargs):
+        texts.append(repr((args, kwargs)))
+        plain(self, *args, **kwargs)
+
+    monkeypatch.setattr(cupy.ElementwiseKernel, "__init__", note)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [2], name="evil_placeholder")
+        with tf.device("/gpu:0"), tf.name_scope("evil.scope-1/evil"):
+            y = tf.tanh(tf.add(x, 0.123456789, name="evil") * 2.0, name="evil")
+        for _ in range(3):
+            sess.run(y, {x: [0, 1]})
+    assert texts
+    assert not any("evil" in text for text in texts)
+    assert any("float(0.12345679f)" in text for text in texts)
+
+
 # -- every wait is one that is needed
 
 
