@@ -48,7 +48,7 @@ class StagingPool:
 
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
-        # A copy that nobody waited for gives its buffer back whenever it is collected, perhaps here.
+        # A copy that nobody waited for gives its buffer back when it is collected, perhaps here.
         self._lock = threading.RLock()
         self._free: dict[int, list[StagingBuffer]] = {}  # by size; guarded by self._lock
         self._kept = 0  # bytes in _free; guarded by self._lock
