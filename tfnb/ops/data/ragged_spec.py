@@ -35,14 +35,18 @@ class RaggedTensorSpec:
       dtype: of the values.
       ragged_rank: how many dimensions have rows of their own lengths; all but the first by default.
       row_splits_dtype: of the rows' ends.
+      flat_values_spec: accepted where it is None.
     """
 
     shape: Any = None
     dtype: Any = dtypes.float32
     ragged_rank: Any = None
     row_splits_dtype: Any = dtypes.int64
+    flat_values_spec: Any = None
 
     def __post_init__(self) -> None:
+        if self.flat_values_spec is not None:
+            raise ValueError("flat_values_spec is not supported: the values are tensors")
         shape = as_shape(self.shape)
         rank = self.ragged_rank
         if rank is None:

@@ -487,7 +487,7 @@ def table_from_dataset(
     num_oov_buckets: int = 0,
     vocab_size: int | None = None,
     default_value: Any = None,
-    hasher_spec: Any = None,
+    hasher_spec: Any = ("fasthash", None),
     key_dtype: Any = dtypes.string,
     name: str | None = None,
 ) -> Any:
@@ -532,7 +532,7 @@ def index_table_from_dataset(
     num_oov_buckets: int = 0,
     vocab_size: int | None = None,
     default_value: Any = -1,
-    hasher_spec: Any = None,
+    hasher_spec: Any = ("fasthash", None),
     key_dtype: Any = dtypes.string,
     name: str | None = None,
 ) -> Any:

@@ -251,6 +251,10 @@ class LinearOperatorScaledIdentity(LinearOperator):
     def _to_dense(self) -> Any:
         return array_ops.matrix_diag(self._diag_part())
 
+    def add_to_tensor(self, mat: Any, name: str = "add_to_tensor") -> Any:
+        """``A + mat``."""
+        return super().add_to_tensor(mat, name)
+
     def _rows(self, dtype: Any) -> Any:
         return math_ops.cast(self.range_dimension_tensor(), dtype)
 
@@ -355,6 +359,10 @@ class LinearOperatorZeros(LinearOperator):
 
     def _to_dense(self) -> Any:
         return array_ops.zeros(self.shape_tensor(), self.dtype)
+
+    def add_to_tensor(self, mat: Any, name: str = "add_to_tensor") -> Any:
+        """``A + mat``."""
+        return super().add_to_tensor(mat, name)
 
     def _determinant(self) -> Any:
         return array_ops.zeros(self.batch_shape_tensor(), self.dtype)
