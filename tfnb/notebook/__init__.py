@@ -14,6 +14,7 @@ _HOMES = {
     "placement": "tfnb.notebook.views.placement",
     "partitions": "tfnb.notebook.views.partitions",
     "passes": "tfnb.notebook.views.passes",
+    "export": "tfnb.notebook.views.export",
     "watch": "tfnb.notebook.views.progress",
     "Watch": "tfnb.notebook.views.progress",
     "debug": "tfnb.notebook.views.debug",

@@ -44,6 +44,7 @@ _HELP = """\
 %tfnb placement [fetch]    the device of each node, and why: of the last run, or for a fetch
 %tfnb partitions [fetch]   the graph of each device, and what is sent between them
 %tfnb passes [fetch]       the graph before and after each optimisation pass
+%tfnb export file [target] writes a view as .html (lives without a kernel), .svg or .txt
 %tfnb summary [file]       what a model takes, gives and needs: a file, a folder, the default graph
 %tfnb devices              the default session and its devices
 %tfnb diff [a] [b]         what differs: a kept state, two graphs, or two runs of a cell
@@ -63,7 +64,7 @@ The same from Python: tfnb.notebook.graph, placement, partitions, passes, watch,
 
 LINE_COMMANDS = (
     "graph", "placement", "partitions", "passes", "diff", "devices", "running", "source", "summary",
-    "error", "partial", "compare", "help",
+    "error", "partial", "compare", "export", "help",
 )  # fmt: skip
 CELL_COMMANDS = ("watch", "record", "debug", "cell", "values")
 
@@ -220,6 +221,30 @@ class TfnbMagics(Magics):
             print(views.passes_text_of(options.fetch, namespace=self.namespace))
             return
         self._show_signature(views.passes, options)
+
+    @subcommand(
+        "tfnb export",
+        option("file", help="where to; .html, .svg or .txt"),
+        option("target", nargs="?", default="", help="what to show; the default graph, last run"),
+        option("--view", choices=views.VIEWS, default="graph", help="which view"),
+        option("--colour", choices=views.COLOURS, help="what colours mean"),
+        option("--height", type=int, help="height in pixels"),
+    )
+    def export(self, line: str) -> None:
+        """Write a view into a file that needs no kernel."""
+        options = parse(self.export, line)
+        try:
+            file = views.export(
+                options.file,
+                options.target,
+                view=options.view,
+                colour_by=options.colour,
+                height=options.height or self.height,
+                namespace=self.namespace,
+            )
+        except OSError as error:
+            raise UsageError(f"{options.file}: {error.strerror or error}") from None
+        print(f"{file}: {file.stat().st_size:,} bytes")
 
     @subcommand(
         "tfnb devices",

@@ -3,6 +3,7 @@
 import layoutSource from "layout-source";
 import { DebugPanel, type DebugState, type Message } from "../render/debug_panel.ts";
 import { Disposables, html } from "../render/dom.ts";
+import { pngOf } from "../render/export_picture.ts";
 import { GraphView } from "../render/graph_view.ts";
 import { LayoutClient } from "../render/layout_client.ts";
 import type { ColourBy } from "../render/palette.ts";
@@ -15,7 +16,7 @@ import { decodeScene } from "../render/scene.ts";
 
 import { Link } from "./link.ts";
 import { keepKeys } from "./notebook_keys.ts";
-import { pageOf } from "./page.ts";
+import { base64, pageOf } from "./page.ts";
 
 interface Options {
   view: "graph" | "placement" | "partitions" | "progress" | "run" | "debug" | "passes";
@@ -42,9 +43,9 @@ interface Model {
   get<K extends keyof Traits>(name: K): Traits[K];
   set<K extends keyof Traits>(name: K, value: Traits[K]): void;
   save_changes(): void;
-  on(event: string, handler: () => void): void;
-  off(event: string, handler: () => void): void;
-  send(content: Message): void;
+  on(event: string, handler: (content?: unknown) => void): void;
+  off(event: string, handler: (content?: unknown) => void): void;
+  send(content: Message | { picture: string }): void;
 }
 
 function bytesOf(view: DataView | null): Uint8Array<ArrayBuffer> {
@@ -174,10 +175,18 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     const name = model.get("selected");
     if (name) graph.goToName(name);
   };
-  const listen = (event: string, handler: () => void) => {
+  const listen = (event: string, handler: (content?: unknown) => void) => {
     model.on(event, handler);
     undo.add(() => model.off(event, handler));
   };
+  // Python asks for the picture (views/widget.py).
+  listen("msg:custom", (content) => {
+    if ((content as { draw?: string } | undefined)?.draw !== "png") return;
+    pngOf(graph.picture()).then(async (png) => {
+      const bytes = new Uint8Array(await png.arrayBuffer());
+      model.send({ picture: base64(new DataView(bytes.buffer)) });
+    }, console.warn);
+  });
   listen("change:_scene", () => void showScene());
   listen("change:_states", showStates);
   const showDebugger = () => {

@@ -26,7 +26,7 @@ function inScript(value: unknown): string {
   return JSON.stringify(value).replaceAll("<", "\\u003c");
 }
 
-function base64(view: DataView | undefined): string {
+export function base64(view: DataView | undefined): string {
   let text = "";
   const count = view?.byteLength ?? 0;
   for (let i = 0; i < count; i++) text += String.fromCharCode(view!.getUint8(i));

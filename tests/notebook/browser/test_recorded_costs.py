@@ -262,6 +262,17 @@ def test_the_picture_is_saved_as_png(widget_page: WidgetPage, tmp_path: Path) ->
     assert widget_page.problems == []
 
 
+def test_python_gets_the_picture_when_it_asks(widget_page: WidgetPage, scene: Scene) -> None:
+    """As base64 of a PNG, in one message."""
+    widget_page.mount(scene)
+    page = widget_page.page
+    page.evaluate("() => { for (const hear of handlers['msg:custom']) hear({draw: 'png'}); }")
+    page.wait_for_function("() => window.sent?.length")
+    (answer,) = page.evaluate("() => window.sent")
+    assert base64.b64decode(answer["picture"]).startswith(b"\x89PNG")
+    assert widget_page.problems == []
+
+
 def test_the_view_is_saved_as_a_page(widget_page: WidgetPage, tmp_path: Path) -> None:
     """It opens without a kernel, lives, runs nothing, and can be saved again."""
     widget_page.mount(strange_scene())

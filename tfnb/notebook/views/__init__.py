@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfnb.notebook.views.debug import Debug, debug
+from tfnb.notebook.views.export import VIEWS, export
 from tfnb.notebook.views.graph import COLOURS, HEIGHT, graph
 from tfnb.notebook.views.partitions import partitions
 from tfnb.notebook.views.passes import passes, passes_text_of
@@ -15,12 +16,14 @@ from tfnb.notebook.views.values import Values, values
 __all__ = [
     "COLOURS",
     "HEIGHT",
+    "VIEWS",
     "WATCH_HEIGHT",
     "Debug",
     "Recording",
     "Values",
     "Watch",
     "debug",
+    "export",
     "graph",
     "partitions",
     "passes",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tfnb.client.session import BaseSession
     from tfnb.core.step_events import PartitionedGraph
     from tfnb.notebook.run_record import RunRecord
+    from tfnb.notebook.scene import Scene
     from tfnb.notebook.targets import SignatureViews
     from tfnb.notebook.views.widget import SceneWidget
 
@@ -54,16 +55,20 @@ def partitions_widget(views: SignatureViews, height: int) -> SceneWidget:
     """The widget of a signature's partitions."""
     from tfnb.notebook.views.widget import SceneWidget
 
-    described = describe_partitions(views.partitioned, views.placed, views.session.graph)
-    nodes = with_costs(described.nodes, latest_record(views.session.graph))
-    scene = build_scene(nodes, title="partitions", partitions=described.devices, in_lanes=True)
     return SceneWidget(
-        scene,
+        partitions_scene(views),
         view="partitions",
         colour_by="device",
         height=height,
         group=view_group(views.session.graph),
     )
+
+
+def partitions_scene(views: SignatureViews) -> Scene:
+    """A signature's partitions as lanes, with what its nodes cost in the last recorded step."""
+    described = describe_partitions(views.partitioned, views.placed, views.session.graph)
+    nodes = with_costs(described.nodes, latest_record(views.session.graph))
+    return build_scene(nodes, title="partitions", partitions=described.devices, in_lanes=True)
 
 
 def partitions_text(partitioned: PartitionedGraph, record: RunRecord | None = None) -> str:

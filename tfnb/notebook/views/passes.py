@@ -39,7 +39,7 @@ def passes(
     Raises:
       TargetError: nothing ran yet, there is no such fetch, or the session runs elsewhere.
     """
-    views, pictures = _pictures_of(fetch, namespace, session)
+    views, pictures = pictures_of(fetch, namespace, session)
     text = passes_text(pictures)
     if not pictures or not is_notebook(current_shell()):
         return TextPicture(text)
@@ -70,12 +70,17 @@ def told_passes(pictures: Sequence[PassPicture], graph: Graph | None) -> list[di
 
 def passes_text_of(fetch: Any = None, *, namespace: Mapping[str, Any] | None = None) -> str:
     """The same as text, also in a notebook."""
-    return passes_text(_pictures_of(fetch, namespace, None)[1])
+    return passes_text(pictures_of(fetch, namespace, None)[1])
 
 
-def _pictures_of(
+def pictures_of(
     fetch: Any, namespace: Mapping[str, Any] | None, session: BaseSession | None
 ) -> tuple[SignatureViews, list[PassPicture]]:
+    """The passes of a signature, and the signature.
+
+    Raises:
+      TargetError: as :func:`passes`.
+    """
     views = find_signature(fetch, namespace, session)
     stages_of = getattr(views.session._session, "optimization_stages", None)
     if stages_of is None:

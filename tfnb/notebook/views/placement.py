@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tfnb.client.session import BaseSession
     from tfnb.core.step_events import PlacedGraph
+    from tfnb.notebook.scene import Scene
     from tfnb.notebook.targets import SignatureViews
     from tfnb.notebook.views.widget import SceneWidget
 
@@ -55,14 +56,22 @@ def placement_widget(views: SignatureViews, height: int) -> SceneWidget:
     """The widget of a signature's placement."""
     from tfnb.notebook.views.widget import SceneWidget
 
+    return SceneWidget(
+        placement_scene(views),
+        view="placement",
+        colour_by="device",
+        height=height,
+        group=view_group(views.session.graph),
+    )
+
+
+def placement_scene(views: SignatureViews) -> Scene:
+    """A signature's nodes with their devices, and what they cost in the last recorded step."""
     placed = views.placed
     assert placed is not None
     graph = views.session.graph
     nodes = with_costs(describe_placement(placed, graph), latest_record(graph))
-    scene = build_scene(nodes, title="placement")
-    return SceneWidget(
-        scene, view="placement", colour_by="device", height=height, group=view_group(graph)
-    )
+    return build_scene(nodes, title="placement")
 
 
 def placement_text(placed: PlacedGraph) -> str:

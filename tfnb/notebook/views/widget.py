@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,13 +15,17 @@ import traitlets
 
 from tfnb.notebook.record_html import record_traits
 from tfnb.notebook.scene_text import scene_text
+from tfnb.notebook.widget_page import widget_page
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
 
     from tfnb.notebook.run_record import RunRecord
     from tfnb.notebook.scene import Scene
 
+_PNG = b"\x89PNG\r\n\x1a\n"
+_MOST_PICTURE = 60_000_000  # characters of base64
 STATIC = Path(__file__).parent.parent / "static"
 
 
@@ -73,6 +78,7 @@ class SceneWidget(anywidget.AnyWidget):
     ) -> None:
         self.scene = scene
         self._text = ""
+        self._pictures: list[Path] = []  # files that wait for the browser
         # Publisher, the thread that runs steps and the front end's messages change traits at any
         # time; what is changed while another thread ends its `hold_sync` would never be sent.
         self._changing = threading.RLock()
@@ -101,6 +107,7 @@ class SceneWidget(anywidget.AnyWidget):
         with self._changing, self.hold_sync():
             self.scene = record.scene
             self._record = record.encode()
+            self._lanes = b"" if record.lanes is None else record.lanes.encode()
             self._scene = record.scene.encode()
 
     def show_passes(self, passes: list[dict[str, Any]], text: str) -> None:
@@ -108,6 +115,39 @@ class SceneWidget(anywidget.AnyWidget):
         self._text = text
         with self._changing:
             self._passes = {"passes": passes}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the view into a file: ``.html`` as a page, ``.png`` as it is on the screen.
+
+        A PNG is drawn by the browser, so it comes a moment later, when that has answered.
+
+        Raises:
+          ValueError: the file's name ends otherwise.
+        """
+        file = Path(path)
+        if file.suffix == ".png":
+            if not self._pictures:
+                self.on_msg(self._take_picture)
+            self._pictures.append(file)
+            self.send({"draw": "png"})
+            return
+        if file.suffix != ".html":
+            raise ValueError(f"'{file.name}' has to end with .html or .png.")
+        names = ("_scene", "_record", "_lanes", "_states", "_passes", "_counters", "_options")
+        traits = {name: getattr(self, name) for name in (*names, "selected")}
+        file.write_text(widget_page(traits, self._options["view"]), encoding="utf-8")
+
+    def _take_picture(self, widget: Any, content: Any, buffers: Any) -> None:
+        """The browser's answer; anything else is none of ours."""
+        text = content.get("picture") if isinstance(content, dict) else None
+        if not isinstance(text, str) or not self._pictures or len(text) > _MOST_PICTURE:
+            return
+        try:
+            data = base64.b64decode(text, validate=True)
+        except ValueError:
+            return
+        if data.startswith(_PNG):
+            self._pictures.pop(0).write_bytes(data)
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """Takes what the front end changed."""

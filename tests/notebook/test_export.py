@@ -1,0 +1,119 @@
+"""Views as files: pages, pictures, text; whatever the names."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import pytest
+
+import tfnb as tf
+from tests.notebook.recorded_loop import HOSTILE
+from tfnb.notebook.scene import SceneNode, build_scene
+from tfnb.notebook.targets import TargetError
+from tfnb.notebook.views.export import export
+from tfnb.notebook.views.widget import SceneWidget
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STRANGE = (HOSTILE, "</script><script>alert(1)</script>", "{{module}}", "a\x07b", "z" * 100_000)
+
+
+def strange_file(folder: Path) -> Path:
+    """A GraphDef of nodes with names of strangers."""
+    graph_def = tf.GraphDef()
+    for name in STRANGE:
+        node = graph_def.node.add()
+        node.name, node.op = name, "NoOp"
+    path = folder / "strange.pb"
+    path.write_bytes(graph_def.SerializeToString())
+    return path
+
+
+@pytest.fixture
+def ran(graph: Any) -> Any:
+    """A session on two devices in which something has run."""
+    x = tf.placeholder(tf.float32, [2], name="x")
+    with tf.device("/cpu:1"):
+        tf.add(x, tf.constant([1.0, 2.0]) * 2.0, name="y")
+    with tf.Session(graph=graph, config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+        session.run("y:0", {"x:0": [1.0, 2.0]})
+        yield session
+
+
+@pytest.mark.parametrize("view", ["graph", "placement", "partitions", "passes"])
+def test_each_view_is_a_page(ran: Any, tmp_path: Path, view: str) -> None:
+    """With its scene inside and nothing from outside."""
+    file = export(tmp_path / "view.html", ran, view=view)
+    text = file.read_text(encoding="utf-8")
+    assert f'"view": "{view}"' in text
+    assert not re.search(r"""(?:src|href)=["']?https?:""", text)
+    assert "default-src 'none'" in text
+
+
+@pytest.mark.parametrize(("view", "expected"), [("graph", "y  Add"), ("passes", "1. pruning")])
+def test_text_is_text(ran: Any, tmp_path: Path, view: str, expected: str) -> None:
+    """What a terminal would show."""
+    assert expected in export(tmp_path / "view.txt", ran, view=view).read_text("utf-8")
+
+
+def test_names_of_strangers_end_nothing(tmp_path: Path) -> None:
+    """A page has one script of ours, an SVG is well-formed, a text has no line too many."""
+    source = strange_file(tmp_path)
+    page = export(tmp_path / "a.html", source).read_text(encoding="utf-8")
+    assert page.count("</script>") == 2
+    assert "<img" not in page
+    traits = json.loads(re.search(r'id="traits">(.*?)</script>', page, re.S)[1])  # type: ignore[index]
+    assert base64.b64decode(traits["_scene"])[:1] == b"x"
+    picture = export(tmp_path / "a.svg", source).read_text(encoding="utf-8")
+    root = ElementTree.fromstring(picture)
+    assert {e.tag.rpartition("}")[2] for e in root.iter()}.isdisjoint({"img", "script"})
+    assert len(picture) < 1_000_000
+    text = export(tmp_path / "a.txt", source).read_text(encoding="utf-8")
+    assert len(text.splitlines()) == 1 + len(STRANGE) + 2  # what has slashes lies in scopes
+
+
+def test_what_cannot_be_written_is_said(ran: Any, tmp_path: Path) -> None:
+    """Another ending, another view, passes as one picture."""
+    with pytest.raises(TargetError, match="has to end with"):
+        export(tmp_path / "view.pdf", ran)
+    with pytest.raises(TargetError, match="There is no view"):
+        export(tmp_path / "view.html", ran, view="nothing")
+    with pytest.raises(TargetError, match="many pictures"):
+        export(tmp_path / "view.svg", ran, view="passes")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_magic_writes_and_says_how_much(
+    loaded: Any, ran: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder that is not there is a usage error."""
+    loaded.user_ns["session"] = ran
+    loaded.run_cell(f"%tfnb export {tmp_path}/p.html session --view partitions")
+    assert re.search(r"p\.html: [\d,]+ bytes", capsys.readouterr().out)
+    loaded.run_cell(f"%tfnb export {tmp_path}/none/p.html session")
+    said = capsys.readouterr()
+    assert "No such file" in said.out + said.err
+
+
+def test_a_widget_saves_itself(tmp_path: Path) -> None:
+    """As a page at once; a PNG when the browser has drawn it, and only a PNG."""
+    widget = SceneWidget(build_scene([SceneNode("a", "NoOp")]))
+    widget.save(tmp_path / "w.html")
+    assert "<!DOCTYPE html>" in (tmp_path / "w.html").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="has to end"):
+        widget.save(tmp_path / "w.jpg")
+    sent: list[Any] = []
+    widget.send = lambda content, buffers=None: sent.append(content)
+    widget.save(tmp_path / "w.png")
+    assert sent == [{"draw": "png"}]
+    png = b"\x89PNG\r\n\x1a\n rest"
+    for picture in (7, "no base64!", base64.b64encode(b"GIF89a").decode()):
+        widget._handle_custom_msg({"picture": picture}, [])
+    assert not (tmp_path / "w.png").exists()
+    widget._handle_custom_msg({"picture": base64.b64encode(png).decode()}, [])
+    assert (tmp_path / "w.png").read_bytes() == png

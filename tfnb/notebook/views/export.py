@@ -1,0 +1,102 @@
+"""Views as files that need no kernel: a page that lives, a picture, or text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tfnb.notebook.pass_scenes import passes_text
+from tfnb.notebook.scene_svg import scene_svg
+from tfnb.notebook.scene_text import scene_text
+from tfnb.notebook.targets import TargetError, find_signature, find_target
+from tfnb.notebook.views.graph import HEIGHT
+from tfnb.notebook.views.partitions import partitions_scene
+from tfnb.notebook.views.passes import pictures_of, told_passes
+from tfnb.notebook.views.placement import placement_scene
+from tfnb.notebook.widget_page import widget_page
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from tfnb.notebook.scene import Scene
+
+VIEWS = ("graph", "placement", "partitions", "passes")
+FORMS = (".html", ".svg", ".txt")
+
+
+def export(
+    path: str | os.PathLike[str],
+    target: Any = None,
+    *,
+    view: str = "graph",
+    colour_by: str | None = None,
+    height: int = HEIGHT,
+    namespace: Mapping[str, Any] | None = None,
+) -> Path:
+    """Writes a view into a file; the ending of its name says in which form.
+
+    ``.html`` is a page that any browser opens, as live as in the notebook, without a kernel or a
+    network; ``.svg`` the outermost scopes as a picture; ``.txt`` the same as text.  A PNG of what
+    is on the screen comes from the button above the drawing, or from the widget's ``save``.
+
+    Args:
+      path: where to.
+      target: as for the view; without it the default graph, or the last run.
+      view: ``"graph"``, ``"placement"``, ``"partitions"`` or ``"passes"``.
+      colour_by: what colours mean; see :func:`tfnb.notebook.graph`.
+      height: of the drawing in a page, in CSS pixels.
+      namespace: where a text may also be the name of a variable.
+
+    Returns:
+      The file.
+
+    Raises:
+      TargetError: there is nothing to show, or no such view or form.
+      OSError: the file cannot be written.
+    """
+    file = Path(path)
+    if view not in VIEWS:
+        raise TargetError(f"There is no view '{view}'; there are {', '.join(VIEWS)}.")
+    if file.suffix not in FORMS:
+        raise TargetError(
+            f"'{file.name}' says no form: it has to end with {', '.join(FORMS)}. For a PNG press "
+            "the button above the drawing."
+        )
+    if view == "passes":
+        text = _passes(target, file.suffix, height, namespace)
+    else:
+        default = "kind" if view == "graph" else "device"
+        scene = _scene_of(view, target, namespace)
+        text = _scene_as(scene, file.suffix, view, colour_by or default, height)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def _scene_of(view: str, target: Any, namespace: Mapping[str, Any] | None) -> Scene:
+    if view == "graph":
+        return find_target(target, namespace).scene()
+    views = find_signature(target, namespace)
+    return placement_scene(views) if view == "placement" else partitions_scene(views)
+
+
+def _scene_as(scene: Scene, form: str, view: str, colour_by: str, height: int) -> str:
+    if form == ".svg":
+        return scene_svg(scene)
+    if form == ".txt":
+        return scene_text(scene) + "\n"
+    options = {"view": view, "colourBy": colour_by, "height": height}
+    return widget_page({"_scene": scene.encode(), "_options": options}, scene.title or view)
+
+
+def _passes(target: Any, form: str, height: int, namespace: Mapping[str, Any] | None) -> str:
+    views, pictures = pictures_of(target, namespace, None)
+    if form == ".txt":
+        return passes_text(pictures) + "\n"
+    if form == ".svg":
+        raise TargetError("Passes are many pictures: save them as .html or .txt.")
+    traits = {
+        "_passes": {"passes": told_passes(pictures, views.session.graph)},
+        "_options": {"view": "passes", "colourBy": "change", "height": height},
+    }
+    return widget_page(traits, "passes")
