@@ -14,10 +14,13 @@ import io
 import tokenize
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import zopfli
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _ITERATIONS = 3
 
@@ -58,23 +61,25 @@ def bare(source: bytes) -> bytes:
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column].rstrip()
-    for node in ast.walk(ast.parse(source)):
-        if (docstring := private_docstring(node)) is not None:
-            for row in range(docstring.lineno, docstring.end_lineno + 1):
-                lines[row - 1] = ""
+    for docstring in private_docstrings(ast.parse(source)):
+        for row in range(docstring.lineno, docstring.end_lineno + 1):
+            lines[row - 1] = ""
     return "\n".join(lines).encode()
 
 
-def private_docstring(node: ast.AST) -> ast.Expr | None:
-    """The statement that is the docstring of a private function or class; None: it is to stay."""
-    if not isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return None
-    if not node.name.startswith("_") or node.name.startswith("__"):
-        return None
-    match node.body:
-        case [ast.Expr(ast.Constant(str())) as docstring, _, *_]:
-            return docstring
-    return None
+def private_docstrings(tree: ast.AST, is_private: bool = False) -> Iterator[ast.Expr]:
+    """Those of what begins with an underscore or stands in a function, with all that is in it."""
+    for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield from private_docstrings(node, is_private)
+            continue
+        is_hidden = node.name.startswith("_") and not node.name.startswith("__")
+        if is_private or is_hidden:
+            match node.body:
+                case [ast.Expr(ast.Constant(str())) as docstring, _, *_]:
+                    yield docstring
+        is_function = isinstance(node, ast.FunctionDef)
+        yield from private_docstrings(node, is_private or is_hidden or is_function)
 
 
 def _record_of(contents: dict[zipfile.ZipInfo, bytes], record: bytes) -> bytes:

@@ -8,6 +8,10 @@ import sys
 import zipfile
 from email.parser import Parser
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAX_BYTES = 2_000_000
 ROOT = Path(__file__).parents[1]
@@ -47,15 +51,24 @@ def complaints(wheel: Path) -> list[str]:
     return found
 
 
-def _syntax(source: bytes) -> str:
-    """What a source says, with its lines, but for the docstrings of what is private."""
+def _syntax(source: bytes) -> tuple[str, list[str | None]]:
+    """What a source does, with its lines, and what it says of what is public."""
     tree = ast.parse(source)
+    public = [ast.get_docstring(node) for node in (tree, *_public(tree))]
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and re.match(r"_(?!_)", node.name):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
             match node.body:
                 case [ast.Expr(ast.Constant(str())), _, *_]:
                     del node.body[0]
-    return ast.dump(tree, include_attributes=True)
+    return ast.dump(tree, include_attributes=True), public
+
+
+def _public(tree: ast.Module | ast.ClassDef) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            yield node
+            if isinstance(node, ast.ClassDef):
+                yield from _public(node)
 
 
 def main() -> None:
