@@ -5,9 +5,11 @@ python scripts/oracle/random_programs.py      needs TensorFlow; tests/random_pro
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +54,8 @@ def main() -> None:
             program = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        pickle.dump(answer(program), answers)
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            pickle.dump(answer(program), answers)
         answers.flush()
 
 

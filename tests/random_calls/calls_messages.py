@@ -205,7 +205,11 @@ def _print_text(d: Draw, name: str) -> Sample:
 
 @calls("IsVariableInitialized")
 def _is_initialized(d: Draw, name: str) -> Sample:
-    word, shape = d.one("float32 int32 string"), d.shape(0, 2, 3)
+    # A variable of nothing has a value at once.
+    word, shape = (
+        d.one("float32 int32 string"),
+        tuple(d.number(1, 3) for _ in range(d.number(0, 2))),
+    )
     held = d.values(word, shape)
     return op(name, Uninitialized(word, shape) if d.chance(0.5) else held)
 

@@ -91,5 +91,7 @@ def drawn(name: str, seed: int) -> type_of_program:
 def load() -> dict[str, Callable[[Draw, Program], None]]:
     """All makers by family."""
     importlib.import_module("tests.random_programs.containers")
+    importlib.import_module("tests.random_programs.files")
+    importlib.import_module("tests.random_programs.functional")
     importlib.import_module("tests.random_programs.pipelines")
     return MAKERS

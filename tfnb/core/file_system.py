@@ -81,10 +81,13 @@ def read_file(path: str) -> bytes:
         return file.read()
 
 
-def write_file(path: str, contents: bytes) -> None:
+def write_file(path: str, contents: bytes, *, makes_folder: bool = False) -> None:
     """Writes a file so that a reader sees the old contents or the new, nothing between."""
     effects.check("write", path)
     path = local_path(path)
+    if makes_folder and os.path.dirname(path):
+        with translating_errors(path):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
     temporary = temporary_name(path)
     with translating_errors(path):
         try:
@@ -141,7 +144,11 @@ def remove_if_exists(path: str) -> None:
 
 
 def matching_files(pattern: str) -> list[str]:
-    """The existing paths that match a pattern of ``*``, ``?`` and ``[...]``, sorted."""
+    """The existing paths that match a pattern of ``*``, ``?`` and ``[...]``, sorted.
+
+    Those of a pattern that begins with a wildcard begin with ``./``, as TensorFlow's do.
+    """
     effects.check("read", pattern)
     found = glob.glob(local_path(pattern), include_hidden=True)
-    return sorted(path for path in found if path != "")
+    here = "./" if set("*?[") & set(pattern.split("/")[0]) else ""
+    return sorted(here + path for path in found if path != "")

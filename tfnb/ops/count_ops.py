@@ -150,9 +150,9 @@ def _rows_of(splits: Any, values: Any) -> Any:
             f"Splits must end with the number of values, got {splits[-1]} instead of "
             f"{values.shape[0]}"
         )
-    if (np.diff(splits) < 0).any():
-        raise errors.invalid_argument("Splits must not decrease")
-    return np.repeat(np.arange(splits.size - 1), np.diff(splits))
+    # Where splits decrease, no value goes back to an earlier row.
+    ends = np.maximum.accumulate(splits)
+    return np.searchsorted(ends, np.arange(values.shape[0]), side="right") - 1
 
 
 # ---------------------------------------------------------------------------------- sparse counts

@@ -272,7 +272,8 @@ def read_file(xp: Any, filename: Any) -> Any:
 )
 def write_file(ctx: OpKernelContext, filename: Any, contents: Any) -> None:
     """Writes a file; makes its folder where there is none."""
-    file_system.write_file(scalar_text(filename), bytes(np.asarray(contents, dtype=object)[()]))
+    data = bytes(np.asarray(contents, dtype=object)[()])
+    file_system.write_file(scalar_text(filename), data, makes_folder=True)
 
 
 @register_op(

@@ -943,9 +943,8 @@ def tensor_list_concat_lists(xp: Any, input_a: Any, input_b: Any, *, element_dty
 def _after(a: TensorList, b: TensorList, element_dtype: DType) -> TensorList:
     for one in (a, b):
         _check_dtype(one, element_dtype)
-    return TensorList(
-        element_dtype, merged_shapes(a.element_shape, b.element_shape), (*a.elements, *b.elements)
-    )
+    shape = merged_shapes(a.element_shape, b.element_shape)
+    return TensorList(element_dtype, shape, (*a.elements, *b.elements), a.max_num_elements)
 
 
 tensor_list_concat_lists.not_differentiable()

@@ -396,6 +396,10 @@ def requantize_per_channel(
     low = number_of(requested_min, "requested_output_min")
     high = number_of(requested_max, "requested_output_max")
     dtype = out_type.as_numpy_dtype
+    if limits(dtype)[0] < 0 <= low:
+        raise errors.invalid_argument(
+            f"If out_type is QINT8, requested_output_max must be non negative, got {low}"
+        )
     factor = np.float32(limits(dtype)[1])
     wanted = max(abs(low), abs(high))
     scales = factor * (_widest(input_min, input_max) / wanted / np.float32(2.0**31))

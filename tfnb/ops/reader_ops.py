@@ -205,6 +205,9 @@ def reader_read_up_to_v2(
     limit = int(num_records)
     if limit < 0:
         raise errors.invalid_argument(f"num_records must be >= 0, not {limit}")
+    if not limit:
+        finish([])
+        return
     queue = _queue(ctx, queue_handle)
     _find(ctx, reader_handle).read(limit, queue, finish, ctx.cancellation_manager)
 

@@ -168,7 +168,7 @@ def _(op: Any, grad: Any) -> Any:
     else:
         shape = array_ops.shape(x)
         rank = array_ops.size(shape)
-        axes = (op.inputs[1] + rank) % rank
+        axes = (cast(op.inputs[1], dtypes.int32) + rank) % rank
         factor = cast(reduce_prod(array_ops.gather(shape, axes)), spread.dtype)
     return spread / factor, None
 
