@@ -41,14 +41,21 @@ class Workload:
     """One function of arrays, once for tfnb and once for modules like NumPy.
 
     Attributes:
-      inputs: the arrays.
+      shapes: of the arrays.
       graph: makes the result of tensors.
       by_hand: makes it of arrays; the first argument is the array module.
     """
 
-    inputs: list[np.ndarray[Any, Any]]
+    shapes: list[tuple[int, ...]]
     graph: Callable[..., Any]
     by_hand: Callable[..., Any]
+
+    @property
+    def inputs(self) -> list[np.ndarray[Any, Any]]:
+        """The arrays: data, and behind it small weights."""
+        random = np.random.default_rng(0)
+        arrays = [random.standard_normal(shape, "f4") for shape in self.shapes]
+        return [arrays[0], *(one * np.float32(0.01) for one in arrays[1:])]
 
 
 def workloads(scale: float = 1.0) -> dict[str, Workload]:
@@ -57,11 +64,9 @@ def workloads(scale: float = 1.0) -> dict[str, Workload]:
     Args:
       scale: of the numbers of elements; below 1 for a look at values only.
     """
-    random = np.random.default_rng(0)
 
-    def normal(*shape: int) -> np.ndarray[Any, Any]:
-        sizes = [max(2, int(size * scale)) if size > 64 else size for size in shape]
-        return random.standard_normal(sizes, "f4")
+    def shaped(*shape: int) -> tuple[int, ...]:
+        return tuple(max(2, int(size * scale)) if size > 64 else size for size in shape)
 
     def chain(xp: Any, x: Any) -> Any:
         for _ in range(10):
@@ -105,15 +110,14 @@ def workloads(scale: float = 1.0) -> dict[str, Workload]:
 
     found = {}
     for name, size in (("1k", 1000), ("1M", 1_000_000), ("16M", 16_000_000)):
-        found[f"chain {name}"] = Workload([normal(size)], lambda x: chain(tf, x), chain)
-    found["gelu 1M"] = Workload([normal(1_000_000)], lambda x: gelu(tf, x), gelu)
-    found["softmax 4096x1000"] = Workload([normal(4096, 1000)], tf_softmax, softmax)
+        found[f"chain {name}"] = Workload([shaped(size)], lambda x: chain(tf, x), chain)
+    found["gelu 1M"] = Workload([shaped(1_000_000)], lambda x: gelu(tf, x), gelu)
+    found["softmax 4096x1000"] = Workload([shaped(4096, 1000)], tf_softmax, softmax)
     for name, sizes in (("small", (64, 784, 128, 10)), ("large", (1024, 4096, 4096, 1000))):
         rows, ins, hidden, outs = sizes
-        arrays = [normal(rows, ins), normal(ins, hidden), normal(hidden), normal(hidden, outs)]
-        arrays[1:] = [one * np.float32(0.01) for one in arrays[1:]]
-        found[f"training step {name}"] = Workload(arrays, tf_step, step)
-    found["loop 100x 1k"] = Workload([normal(1000)], tf_loop, loop)
+        shapes = [shaped(*one) for one in ((rows, ins), (ins, hidden), (hidden,), (hidden, outs))]
+        found[f"training step {name}"] = Workload(shapes, tf_step, step)
+    found["loop 100x 1k"] = Workload([shaped(1000)], tf_loop, loop)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,8 @@ from tests.common_runtime.conftest import cupy  # noqa: F401 - a fixture
 from tfnb.core import array_module
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.common_runtime.recording_cupy import RecordingCupy
 
 
@@ -24,6 +27,19 @@ def test_a_workload_is_the_same_on_both_sides(name: str, cupy: RecordingCupy) ->
     assert gpu.differences({side: value() for side, (_, value) in sides.items()}) == []
     times = gpu.measure({side: run for side, (run, _) in sides.items()}, 2)
     assert all(taken > 0 for taken in times.values())
+
+
+def test_the_table_is_written(
+    tmp_path: Path,
+    cupy: RecordingCupy,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """For people, and for programs."""
+    file = tmp_path / "figures.json"
+    assert gpu.main(["--only", "chain 1k", "--rounds", "2", "--json", str(file)]) == 0
+    assert capsys.readouterr().out.startswith("Double\nchain 1k")
+    times = json.loads(file.read_text())["workloads"]["chain 1k"]
+    assert {"tfnb", "CuPy"} <= set(times)
 
 
 def test_a_side_that_computes_something_else_is_told() -> None:

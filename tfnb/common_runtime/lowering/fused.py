@@ -340,6 +340,7 @@ def is_own_kernel(kernel: OpKernel) -> bool:
     compute = kernel.compute
     return (
         kernel.kind == "pure"
+        and not kernel.is_stateful
         and isinstance(compute, partial)
         and len(compute.args) == 1
         and compute.args[0] is kernel.device.xp
