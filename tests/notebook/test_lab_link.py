@@ -357,3 +357,11 @@ def test_a_snapshot_is_small_work(page: Page, session: Any) -> None:
     one, two = snapshots.take(), snapshots.take()
     about = [next(s for s in t["sessions"] if s["nodes"]) for t in (one, two)]
     assert about[0]["signatures"][0] is about[1]["signatures"][0]
+
+
+def test_passes_of_a_signature_open(page: Page, session: Any) -> None:
+    """Where they changed something; else that is said."""
+    session.run(tf.add(tf.constant([1.0]), tf.constant([2.0]), name="folded"))
+    told = _opened(page, view="passes", session=session_key(session))
+    assert told["title"] == "Passes of folded:0"
+    assert told["content"]["state"]["_passes"]["passes"]

@@ -22,8 +22,10 @@ from tfnb.notebook.targets import (
     find_signature,
     find_target,
 )
+from tfnb.notebook.view_group import view_group
 from tfnb.notebook.views.debug import Debug
 from tfnb.notebook.views.partitions import partitions_widget
+from tfnb.notebook.views.passes import passes_widget
 from tfnb.notebook.views.placement import placement_widget
 from tfnb.notebook.views.progress import Watch
 from tfnb.notebook.views.record import Recording
@@ -198,7 +200,8 @@ class LabViews:
     def _graph(self, view: _View, session: str, signature: int | None) -> None:
         found = _session(session)
         graph = found.graph
-        widget = view.widget = SceneWidget(find_target(found).scene(), height=HEIGHT)
+        scene = find_target(found).scene()
+        widget = view.widget = SceneWidget(scene, height=HEIGHT, group=view_group(graph))
         view.title = f"Graph of {session}"
         shown, due = graph.version, 0.0
 
@@ -224,6 +227,11 @@ class LabViews:
         found = self._signature(session, signature)
         view.widget = partitions_widget(found, HEIGHT)
         view.title = f"Partitions of {_short(found)}"
+
+    def _passes(self, view: _View, session: str, signature: int | None) -> None:
+        found = self._signature(session, signature)
+        view.widget = passes_widget(found, HEIGHT)
+        view.title = f"Passes of {_short(found)}"
 
     def _progress(self, view: _View, session: str, signature: int | None) -> None:
         watch = Watch(
@@ -309,9 +317,10 @@ KINDS: dict[str, Callable[[LabViews, _View, str, int | None], None]] = {
     "graph": LabViews._graph,
     "placement": LabViews._placement,
     "partitions": LabViews._partitions,
+    "passes": LabViews._passes,
     "progress": LabViews._progress,
     "run": LabViews._run,
     "debug": LabViews._debug,
 }
 _OF_KERNEL = frozenset((LabViews._progress, LabViews._debug, LabViews._run))
-_OF_SIGNATURE = frozenset((LabViews._placement, LabViews._partitions))
+_OF_SIGNATURE = frozenset((LabViews._placement, LabViews._partitions, LabViews._passes))

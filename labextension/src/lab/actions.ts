@@ -17,4 +17,5 @@ export const KERNEL_VIEWS = [
 export const SIGNATURE_VIEWS = [
   ["placement", "Placement", "The device of each node, and why"],
   ["partitions", "Partitions", "The graph of each device, and what is sent"],
+  ["passes", "Passes", "The graph before and after each optimisation pass"],
 ] as const;

@@ -156,6 +156,7 @@ export function activate(app: App, packages: Packages, services: Services): void
     ["graph", "Graph", "The graph of the newest session"],
     ["placement", "Placement", "The devices of the last run's nodes, and why"],
     ["partitions", "Partitions", "The graph of each device in the last run"],
+    ["passes", "Passes", "The graph of the last run before and after each pass"],
   ] as const) {
     add(`tfnb:open-${view}`, `Open tfnb ${label}`, hint, ofLast(view), hasSession);
   }

@@ -40,16 +40,31 @@ def passes(
       TargetError: nothing ran yet, there is no such fetch, or the session runs elsewhere.
     """
     views, pictures = pictures_of(fetch, namespace, session)
-    text = passes_text(pictures)
     if not pictures or not is_notebook(current_shell()):
-        return TextPicture(text)
+        return TextPicture(passes_text(pictures))
+    return _widget(views, pictures, height)
+
+
+def passes_widget(views: SignatureViews, height: int) -> SceneWidget:
+    """The widget of what passes did to a signature.
+
+    Raises:
+      TargetError: they did nothing, or the session runs elsewhere.
+    """
+    pictures = _pictures(views)
+    if not pictures:
+        raise TargetError("No pass has changed this signature's graph.")
+    return _widget(views, pictures, height)
+
+
+def _widget(views: SignatureViews, pictures: Sequence[PassPicture], height: int) -> SceneWidget:
     from tfnb.notebook.views.widget import SceneWidget
 
     graph = views.session.graph
     widget = SceneWidget(
         None, view="passes", colour_by="change", height=height, group=view_group(graph)
     )
-    widget.show_passes(told_passes(pictures, graph), text)
+    widget.show_passes(told_passes(pictures, graph), passes_text(pictures))
     return widget
 
 
@@ -82,9 +97,13 @@ def pictures_of(
       TargetError: as :func:`passes`.
     """
     views = find_signature(fetch, namespace, session)
+    return views, _pictures(views)
+
+
+def _pictures(views: SignatureViews) -> list[PassPicture]:
     stages_of = getattr(views.session._session, "optimization_stages", None)
     if stages_of is None:
         raise TargetError("The session does not tell what passes do to its graphs.")
     signature = views.partitioned
     stages = stages_of(signature.fetches, signature.feeds, signature.targets)
-    return views, pass_pictures(stages)
+    return pass_pictures(stages)
