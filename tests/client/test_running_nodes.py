@@ -77,6 +77,20 @@ def test_the_slow_one_of_many_nodes_is_named(graph, when):
         assert session.running_nodes() == []
 
 
+def test_a_step_on_its_shortest_way_is_told_too(graph):
+    """A signature that ran a few times needs neither options nor a frame."""
+    slow = Slow(turn=6)
+    x = tf.placeholder(tf.float32, [])
+    y = slow.node(x * 2.0) + 1.0
+    with tf.Session() as session:
+        for _ in range(6):
+            session.run(y, {x: 1.0})
+        (node,), result = look(slow, session, y, {x: 3.0})
+        assert node.name == "slow"
+        assert node.signature_id > 0
+        assert result == 7.0
+
+
 @ALL_WAYS
 def test_a_loop_says_its_iteration(graph, when):
     """A node of the inner of two loops."""
