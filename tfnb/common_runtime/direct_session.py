@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device import Device, DeviceAttributes
     from tfnb.common_runtime.device_mgr import DeviceMgr
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
-    from tfnb.common_runtime.lowering.lowered_step import LoweredStep
+    from tfnb.common_runtime.lowering.lowered_partition import LoweredStep
     from tfnb.common_runtime.running_nodes import RunningNode
     from tfnb.common_runtime.session_factory import SessionOptions
     from tfnb.common_runtime.thread_pool import ThreadPool

@@ -43,7 +43,7 @@ from tfnb.common_runtime.immutable_executor_state import (
 )
 from tfnb.common_runtime.kernel_errors import annotate, check_outputs, missing_output
 from tfnb.common_runtime.kernel_stats import PooledKernel, measured_call
-from tfnb.common_runtime.lowering.clusters import LARGE_BYTES, compute_over_input
+from tfnb.common_runtime.lowering import LARGE_BYTES
 from tfnb.common_runtime.propagator_state import PropagatorState
 from tfnb.common_runtime.running_nodes import runs_nodes, waits_for_others
 from tfnb.common_runtime.waiting import explained, warn_if_final
@@ -547,6 +547,9 @@ def run_schedule(
                     and args[0].__class__ is np.ndarray
                     and args[0].nbytes >= LARGE_BYTES
                 ):
+                    # Loaded with the first large array.
+                    from tfnb.common_runtime.lowering.clusters import compute_over_input
+
                     value = compute_over_input(item, args)
                 if value is None:
                     value = item.compute(*args)  # type: ignore[misc]

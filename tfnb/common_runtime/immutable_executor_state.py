@@ -27,7 +27,7 @@ from tfnb.graph.graph import SINK_ID
 if TYPE_CHECKING:
     from tfnb.common_runtime.device import Device
     from tfnb.common_runtime.kernel_stats import KernelStats
-    from tfnb.common_runtime.lowering.lowered_step import LoweredStep
+    from tfnb.common_runtime.lowering.lowered_partition import LoweredStep
     from tfnb.core.dtypes import DType
     from tfnb.core.op_kernel import OpKernel
     from tfnb.graph.graph import Graph, Node

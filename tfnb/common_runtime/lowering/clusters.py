@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.common_runtime.immutable_executor_state import CONTEXT, PURE_ONE
+from tfnb.common_runtime.lowering import LARGE_BYTES
 from tfnb.common_runtime.lowering.fused import is_elementwise
 from tfnb.common_runtime.lowering.program import (
     Assign,
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
 
 TILE_BYTES = 1 << 18
 """A few tiles of this size fit into the second cache."""
-LARGE_BYTES = 1 << 20
-"""Arrays from this size on run in tiles."""
 _FEWEST = 2  # nodes of a cluster
 
 

@@ -42,8 +42,8 @@ from tfnb.common_runtime.immutable_executor_state import (
     NodeItem,
 )
 from tfnb.common_runtime.kernel_errors import check_outputs
+from tfnb.common_runtime.lowering import LARGE_BYTES
 from tfnb.common_runtime.lowering.clusters import (
-    LARGE_BYTES,
     TiledCluster,
     TilePlan,
     find_clusters,
