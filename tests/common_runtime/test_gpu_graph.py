@@ -397,6 +397,22 @@ def test_random_programs_give_what_they_give_on_the_cpu(block, cupy):
     assert num_launches
 
 
+def test_a_node_of_many_functions_is_one_kernel(cupy):
+    """By itself; a bias and an activation, too."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [2, 3])
+        with tf.device("/gpu:0"):
+            y = tf.nn.softplus(x)
+            z = tf.nn.relu(tf.nn.bias_add(x, tf.constant([1, 2, 3], tf.float32)))
+        value = np.linspace(-3, 3, 6, dtype=F).reshape(2, 3)
+        wanted = sess.run([y, z], {x: value})
+        for _ in range(3):
+            cupy.history.clear()
+            for one, other in zip(sess.run([y, z], {x: value}), wanted, strict=True):
+                np.testing.assert_array_equal(one, other)
+        assert [entry[1] for entry in entries(cupy, "kernel")] == ["tfnb_fused"] * 2
+
+
 def test_what_stands_among_kernels_goes_in_front_or_behind(cupy):
     """A fetch on its way out, reads and writes of variables: one segment, and the same values."""
     with tf.Graph().as_default(), tf.Session() as sess:

@@ -17,7 +17,7 @@ from tests.ops import samples
 from tests.ops.kernel_runner import SampleRun
 from tfnb.common_runtime.cpu_device import CpuDevice
 from tfnb.common_runtime.lowering.cuda_functions import C_TYPES, literal
-from tfnb.common_runtime.lowering.fused import NotElementwise, is_elementwise, write_source
+from tfnb.common_runtime.lowering.fused import NotElementwise, num_functions, write_source
 from tfnb.core import dtypes, op_registry
 from tfnb.core.op_kernel import create_kernel
 from tfnb.core.resource_mgr import RefCell
@@ -234,9 +234,10 @@ def test_the_usual_ops_can_be_written_down():
     ]
     assert [op for op in usual if op not in ROWS and op not in ("FloorMod",)] == []
     float32 = [F, F]
-    assert is_elementwise(kernel("Mul"), float32)
-    assert not is_elementwise(kernel("BiasAdd"), float32[:1])
-    assert not is_elementwise(kernel("Identity"), float32[:1])
+    counts = {op: num_functions(kernel(op), float32) for op in ("Mul", "BiasAdd", "TanhGrad")}
+    assert counts == {"Mul": 1, "BiasAdd": 1, "TanhGrad": 3}
+    assert num_functions(kernel("Identity"), float32[:1]) == 0
+    assert num_functions(kernel("MatMul"), float32) == 0
 
 
 # -- in C++

@@ -26,7 +26,7 @@ import numpy as np
 
 from tfnb.common_runtime.immutable_executor_state import CONTEXT, PURE_ONE
 from tfnb.common_runtime.lowering import LARGE_BYTES
-from tfnb.common_runtime.lowering.fused import is_elementwise
+from tfnb.common_runtime.lowering.fused import num_functions
 from tfnb.common_runtime.lowering.program import (
     Assign,
     Block,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 TILE_BYTES = 1 << 18
 """A few tiles of this size fit into the second cache."""
-_FEWEST = 2  # nodes of a cluster
+_FEWEST = 2  # nodes of a cluster; on a GPU, functions
 
 
 # -- in the program --------------------------------------------------------------------------------
@@ -137,11 +137,14 @@ class _Finder:
                 arg for member in members for arg in member.args if arg not in inner
             )
             on_gpu = is_on_gpu(members[-1].item)
+            size = len(members)
             if on_gpu:
+                # One node may be many kernels.
+                size = sum(functions_of(member.item) for member in members)
                 args = [arg for arg in inputs if number_in(self._item_of.get(arg)) is None]
             else:
                 args = [arg for arg in inputs if np.ndim(self._constants.get(arg, _NO_CONSTANT))]
-            is_small = len(members) < _FEWEST or not args
+            is_small = size < _FEWEST or not args
             constants = [np.ndim(self._constants.get(arg, 0)) for arg in args]
             if is_small or (not on_gpu and max(constants) > 1):
                 self._made += members
@@ -171,9 +174,14 @@ def kind_of(item: NodeItem) -> object:
     if kernel is None:
         return None
     if is_on_gpu(item):
-        types = [one.base_dtype.numpy_dtype for one in item.input_types]
-        return kernel.device if is_elementwise(kernel, types) else None
+        return kernel.device if functions_of(item) else None
     return None if tile_of(kernel) is None else item.output_types[0]
+
+
+def functions_of(item: NodeItem) -> int:
+    """Of how many elementwise functions a node on a GPU is made; 0: it is not made of such."""
+    types = [one.base_dtype.numpy_dtype for one in item.input_types]
+    return 0 if item.kernel is None else num_functions(item.kernel, types)
 
 
 def is_on_gpu(item: NodeItem) -> bool:

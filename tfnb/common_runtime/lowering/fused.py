@@ -347,19 +347,27 @@ def is_own_kernel(kernel: OpKernel) -> bool:
     )
 
 
-def is_elementwise(kernel: OpKernel, dtypes: Sequence[np.dtype[Any]]) -> bool:
-    """Whether a node works element by element: tried once, with arrays of one shape."""
+def num_functions(kernel: OpKernel, dtypes: Sequence[np.dtype[Any]]) -> int:
+    """Of how many elementwise functions a node is made; 0 where it is none of such nodes.
+
+    It is tried once, with arrays of one shape, and with vectors behind the first.
+    """
     if not is_own_kernel(kernel) or not dtypes or kernel.num_outputs != 1:
-        return False
-    known = kernel.state.get("is_elementwise")
+        return 0
+    known = kernel.state.get("num_functions")
     if known is None:
-        try:
-            found = write_source([(kernel, range(len(dtypes)))], [(one, (2, 3)) for one in dtypes])
-            known = found.shape == (2, 3) and "tfnb::" in found.operation
-        except NotElementwise:
-            known = False
-        kernel.state["is_elementwise"] = known
-    return bool(known)
+        known = 0
+        for shape in ((2, 3), (3,)):
+            forms = [(dtypes[0], (2, 3)), *((one, shape) for one in dtypes[1:])]
+            try:
+                found = write_source([(kernel, range(len(dtypes)))], forms)
+            except NotElementwise:
+                continue
+            if found.shape == (2, 3):
+                known = found.operation.count("tfnb::")
+                break
+        kernel.state["num_functions"] = known
+    return int(known)
 
 
 class FusedCluster:
