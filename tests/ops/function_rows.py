@@ -153,6 +153,32 @@ ROWS = [
     "tf.linalg.LinearOperatorFullMatrix(np.ones([2, 2])).assert_non_singular()",
     "tf.linalg.LinearOperatorFullMatrix(-positive, is_self_adjoint=True)"
     ".assert_positive_definite()",
+    *(
+        f"tf.random.Generator.from_seed(7).{row}"
+        for row in (
+            "state",
+            "normal([3])",
+            "normal([2, 2], 1.0, 3.0, tf.float64)",
+            "truncated_normal([3], stddev=2.0)",
+            "uniform([3])",
+            "uniform([3], -1.0, 5.0, tf.float64)",
+            "uniform([3], maxval=10, dtype=tf.int32)",
+            "uniform([3], minval=None, dtype=tf.int32)",
+            "uniform([3], dtype=tf.int64)",
+            "uniform_full_int([3])",
+            "binomial([3], [10.0, 20, 30], [0.5, 0.2, 0.1])",
+            "make_seeds(2)",
+            "key",
+        )
+    ),
+    "tf.random.Generator.from_seed(7, alg='threefry').state",
+    "tf.random.Generator.from_seed(tf.constant(7)).state",
+    "tf.random.Generator.from_seed([3, 4]).normal([2])",
+    "tf.random.Generator.from_seed(-3).normal([2])",
+    "tf.random.Generator.from_key_counter(5, [1, 2], 'philox').state",
+    "tf.random.Generator.from_state([5, 0, 9], 1).normal([4])",
+    "tf.random.create_rng_state(2**70, 1)",
+    "in_turn(lambda g: g.normal([3]), lambda g: g.uniform([2]), lambda g: g.skip(5))",
 ]
 
 
@@ -211,7 +237,18 @@ def _values(tf: Any, rows: list[str], files: dict[str, Any]) -> dict[str, Any]:
             given += [operator.cholesky().to_dense(), operator.assert_positive_definite()]
         return [one for one in given if one is not None]
 
+    def in_turn(*draws: Any) -> Any:
+        """What draws of one generator give, one after the other."""
+        generator = tf.random.Generator.from_seed(1)
+        found: list[Any] = []
+        for draw in draws * 2:
+            with tf.control_dependencies(found[-1:]):
+                found.append(draw(generator))
+        with tf.control_dependencies(found):
+            return [*found, generator.state.read_value()]
+
     functions = {
+        "in_turn": in_turn,
         "operator_answers": operator_answers,
         "with_gradient": with_gradient,
         "ragged": lambda: tf.ragged.constant([[1, 2], [], [3, 4, 5]]),

@@ -619,7 +619,7 @@ class Algorithm(enum.Enum):
     AUTO_SELECT = 3
 
 
-def _algorithm_number(alg: Any) -> Any:
+def algorithm_number(alg: Any) -> Any:
     """The number of an algorithm given by name, number or :class:`Algorithm`.
 
     Raises:
@@ -652,7 +652,7 @@ def _key_counter_alg(seed: Any, alg: Any) -> tuple[Any, Any, Any]:
     Raises:
       ValueError: there is no such algorithm, or it is ThreeFry, which no device has.
     """
-    number = _algorithm_number(alg)
+    number = algorithm_number(alg)
     if isinstance(number, int) and number not in (_PHILOX, _AUTO_SELECT):
         raise ValueError(_unsupported(alg))
     key, counter = stateless_random_get_key_counter(seed)

@@ -75,9 +75,6 @@ _NO_SDCA = "use an optimizer of tf.train with tf.losses"
 _AS_TEXT = "decode it with tf.py_func"
 _APPROXIMATE = "use tf.nn.top_k, which is exact"
 _NO_FFT_OF_MANY = "use tf.fft, tf.fft2d or tf.fft3d of transposed axes"
-_EAGER_RANDOM = (
-    f"{_GRAPHS_ONLY}: use tf.random.stateless_uniform and its like, or the ops with seeds"
-)
 _OPERATORS = "Circulant Circulant2D Circulant3D"
 _GROUPS = {
     _NO_CPP: (
@@ -103,12 +100,6 @@ _GROUPS = {
     ),
     _NO_FFT_OF_MANY: (
         "fftnd ifftnd irfftnd rfftnd signal.fftnd signal.ifftnd signal.irfftnd signal.rfftnd"
-    ),
-    _EAGER_RANDOM: (
-        "random.Generator random.create_rng_state random.get_global_generator "
-        "random.set_global_generator random.experimental.Generator "
-        "random.experimental.create_rng_state random.experimental.get_global_generator "
-        "random.experimental.set_global_generator"
     ),
     "use tf.cond and tf.while_loop: Python's if and while are not rewritten": (
         "autograph autograph.experimental"

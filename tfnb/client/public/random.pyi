@@ -13,6 +13,10 @@ from tfnb.ops.candidate_sampling_ops import (
 )
 from tfnb.ops.candidate_sampling_ops import all_candidate_sampler as all_candidate_sampler
 from tfnb.ops.candidate_sampling_ops import uniform_candidate_sampler as uniform_candidate_sampler
+from tfnb.ops.random_generator import Generator as Generator
+from tfnb.ops.random_generator import create_rng_state as create_rng_state
+from tfnb.ops.random_generator import get_global_generator as get_global_generator
+from tfnb.ops.random_generator import set_global_generator as set_global_generator
 from tfnb.ops.random_ops import categorical as categorical
 from tfnb.ops.random_ops import multinomial as multinomial
 from tfnb.ops.random_ops import random_gamma as gamma
@@ -38,18 +42,22 @@ from tfnb.ops.stateless_random_ops import stateless_uniform as stateless_uniform
 
 __all__ = [
     "Algorithm",
+    "Generator",
     "all_candidate_sampler",
     "categorical",
+    "create_rng_state",
     "experimental",
     "fixed_unigram_candidate_sampler",
     "fold_in",
     "gamma",
+    "get_global_generator",
     "get_seed",
     "learned_unigram_candidate_sampler",
     "log_uniform_candidate_sampler",
     "multinomial",
     "normal",
     "poisson",
+    "set_global_generator",
     "set_random_seed",
     "shuffle",
     "split",

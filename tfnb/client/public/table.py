@@ -823,6 +823,12 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.ragged_ops": {
         "tf": "ragged_fill_empty_rows ragged_fill_empty_rows_grad",
     },
+    "tfnb.ops.random_generator": {
+        "random": "Generator create_rng_state get_global_generator set_global_generator",
+        "random.experimental": (
+            "Generator create_rng_state get_global_generator set_global_generator"
+        ),
+    },
     "tfnb.ops.random_ops": {
         "image": "random_crop",
         "random": (
