@@ -13,8 +13,9 @@ the last picture, the high four bits are the bit length of how often it ran.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -44,6 +45,8 @@ COUNT_SHIFT = 4
 MAX_LEVEL = 15
 MAX_FRAME_ROWS = 8
 MAX_STEP_TIMES = 4096
+RATE_STEPS = 33
+"""Over how many ends of steps their rate is taken."""
 # Of more events than this between two pictures only the newest are read: the reader must not slow
 # the runtime down.
 MAX_READ = 25_000
@@ -163,10 +166,18 @@ class StepModel:
 
     Args:
       graph_of: gives the user's graph of a session's number, for what only that graph knows.
+      queues: gives the queues there are (``queue_sizes.py``).
     """
 
-    def __init__(self, graph_of: Callable[[int], Graph | None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        graph_of: Callable[[int], Graph | None] = lambda _: None,
+        queues: Callable[[], list[dict[str, Any]]] = list,
+    ) -> None:
         self._graph_of = graph_of
+        self._queues = queues
+        self._ends: deque[int] = deque(maxlen=RATE_STEPS)
+        self.sent_bytes = 0  # of the steps that have ended
         self._signatures: dict[tuple[int, int], Signature] = {}
         self._placed: dict[tuple[int, int], PlacedGraph] = {}
         self._unbuilt: dict[tuple[int, int], PartitionedGraph] = {}
@@ -312,6 +323,7 @@ class StepModel:
         if found is not None and len(self.step_times_ns) < MAX_STEP_TIMES:
             self.step_times_ns.append(t_ns - found[1])
         self.steps_done += 1
+        self._ends.append(t_ns)
         step = self.step
         is_shown = step is not None and (session, step_id) == (self._session, step.step_id)
         if error is not None:
@@ -342,6 +354,7 @@ class StepModel:
                 op = step.signature.scene.nodes[place].op
                 self.busy_by_op[op] = self.busy_by_op.get(op, 0) + busy
         self.node_runs += sum(about.runs for about in step.partitions)
+        self.sent_bytes += step.sent_bytes
 
     def _signature(self, session: int, signature_id: int, log: EventLog) -> Signature | None:
         key = (session, signature_id)
@@ -371,6 +384,12 @@ class StepModel:
         else:
             step.frames.frame_done(partition, frame_id)
 
+    def steps_per_second(self) -> float:
+        """How fast the latest steps followed each other; 0 before there are two."""
+        if len(self._ends) < 2:
+            return 0.0
+        return (len(self._ends) - 1) * 1e9 / max(1, self._ends[-1] - self._ends[0])
+
     # -- what to show
     # --------------------------------------------------------------------------------
 
@@ -387,6 +406,10 @@ class StepModel:
         if self.is_running:
             return "running"
         return "failed" if self.step.error else "done"
+
+    @staticmethod
+    def _is_in_flight(step: RunningStep | None) -> TypeGuard[RunningStep]:
+        return step is not None and not step.ended_ns
 
     def frame_rows(self) -> list[FrameRow]:
         """The loops of the step on show."""
@@ -427,6 +450,9 @@ class StepModel:
             "elapsed_ns": elapsed,
             "step_ns": max(0, step_ns),
             "runs_per_second": runs / (elapsed / 1e9) if elapsed else 0.0,
+            "steps_per_second": self.steps_per_second(),
+            "sent_bytes": self.sent_bytes + (step.sent_bytes if self._is_in_flight(step) else 0),
+            "queues": self._queues(),
             "partitions": partitions,
             "frames": [
                 {

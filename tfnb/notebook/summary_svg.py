@@ -39,16 +39,32 @@ def duration_text(ns: float) -> str:
     return f"{seconds // 60}:{seconds % 60:02d} min"
 
 
+def bytes_text(count: float) -> str:
+    """A number of bytes as a person reads it.
+
+    >>> bytes_text(512), bytes_text(8192)
+    ('512 B', '8.2 kB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    raise AssertionError(count)
+
+
 def headline(counters: dict[str, Any]) -> str:
     """One line for the whole: steps, time, rate."""
     steps = counters["steps"]
-    return " · ".join(
-        [
-            f"{steps:,} step" + ("" if steps == 1 else "s"),
-            duration_text(counters["elapsed_ns"]),
-            f"{counters['runs_per_second']:,.0f} nodes/s",
-        ]
-    )
+    parts = [
+        f"{steps:,} step" + ("" if steps == 1 else "s"),
+        duration_text(counters["elapsed_ns"]),
+        f"{counters['runs_per_second']:,.0f} nodes/s",
+    ]
+    if counters.get("steps_per_second"):
+        parts.append(f"{counters['steps_per_second']:,.1f} steps/s")
+    if counters.get("sent_bytes"):
+        parts.append(f"{bytes_text(counters['sent_bytes'])} moved")
+    return " · ".join(parts)
 
 
 def summary_text(model: StepModel, counters: dict[str, Any]) -> str:

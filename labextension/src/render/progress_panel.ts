@@ -30,6 +30,9 @@ export interface Counters {
   elapsed_ns: number;
   step_ns: number;
   runs_per_second: number;
+  steps_per_second?: number;
+  sent_bytes?: number;
+  queues?: { name: string; size: number; capacity: number; isClosed: boolean }[];
   partitions: PartitionProgress[];
   frames: FrameProgress[];
   moreFrames: number;
@@ -50,12 +53,13 @@ export class ProgressPanel {
   private readonly figures = html("div", "tfnb-figures");
   private readonly rows = html("div", "tfnb-progress-rows");
   private readonly frames = html("div", "tfnb-frames");
+  private readonly queues = html("div", "tfnb-frames");
   private readonly note = html("div", "tfnb-note");
 
   constructor() {
     const head = html("div", "tfnb-progress-head");
     head.append(this.phase, this.figures);
-    this.element.append(head, this.rows, this.frames, this.note);
+    this.element.append(head, this.rows, this.frames, this.queues, this.note);
     this.element.setAttribute("aria-label", "Progress");
   }
 
@@ -71,6 +75,11 @@ export class ProgressPanel {
     match(this.frames, counters.frames.length, frameRow);
     counters.frames.forEach((frame, i) => {
       fillFrame(this.frames.children[i] as HTMLElement, frame);
+    });
+    const queues = counters.queues ?? [];
+    match(this.queues, queues.length, queueRow);
+    queues.forEach((queue, i) => {
+      fillQueue(this.queues.children[i] as HTMLElement, queue);
     });
     const notes = [];
     if (counters.error) notes.push(counters.error);
@@ -91,6 +100,9 @@ export class ProgressPanel {
       ["this step", duration(counters.step_ns)],
       ["nodes/s", Math.round(counters.runs_per_second).toLocaleString("en")],
     ];
+    const rate = counters.steps_per_second ?? 0;
+    if (rate > 0) figures.push(["steps/s", rate < 10 ? rate.toFixed(1) : String(Math.round(rate))]);
+    if (counters.sent_bytes) figures.push(["moved", bytesText(counters.sent_bytes)]);
     match(this.figures, figures.length, () => {
       const figure = html("span", "tfnb-figure");
       figure.append(html("span", "tfnb-figure-value"), html("span", "tfnb-figure-name"));
@@ -163,6 +175,28 @@ function fillFrame(row: HTMLElement, frame: FrameProgress): void {
     live!,
     frame.runs > 1 ? `${flight} · entered ${frame.runs.toLocaleString("en")}×` : flight,
   );
+}
+
+function queueRow(): HTMLElement {
+  const row = html("div", "tfnb-frame");
+  const level = html("meter");
+  row.append(html("span", "tfnb-frame-name"), level, html("span", "tfnb-frame-live"));
+  return row;
+}
+
+function fillQueue(
+  row: HTMLElement,
+  { name, size, capacity, isClosed }: NonNullable<Counters["queues"]>[number],
+): void {
+  const [title, level, text] = [...row.children] as [HTMLElement, HTMLMeterElement, HTMLElement];
+  setText(title, `queue ${name}`);
+  title.title = name;
+  level.max = capacity || Math.max(size, 1);
+  level.value = size;
+  level.setAttribute("aria-label", `Elements in ${name}`);
+  const count = size.toLocaleString("en");
+  const most = capacity ? ` of ${capacity.toLocaleString("en")}` : "";
+  setText(text, `${count}${most}${isClosed ? ", closed" : ""}`);
 }
 
 /** Gives a list as many rows as it needs and keeps those it has. */

@@ -29,6 +29,12 @@ COUNTERS = {
     "elapsed_ns": 2_000_000,
     "step_ns": 500_000,
     "runs_per_second": 1234.5,
+    "steps_per_second": 7.3,
+    "sent_bytes": 123_456,
+    "queues": [
+        {"name": "images", "size": 3, "capacity": 10, "isClosed": False},
+        {"name": "labels", "size": 4, "capacity": 0, "isClosed": True},
+    ],
     "partitions": [
         {
             "device": "/job:localhost/replica:0/task:0/device:CPU:0",

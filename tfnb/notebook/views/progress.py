@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.client.step_sampler import StepSampler
 from tfnb.core.step_events import unwatch_sessions, watch_sessions
+from tfnb.notebook.queue_sizes import queue_sizes
 from tfnb.notebook.sampled_steps import SampledSteps
 from tfnb.notebook.shell import current_shell, is_notebook, show
 from tfnb.notebook.step_model import StepModel
@@ -14,6 +16,7 @@ from tfnb.notebook.step_publisher import UPDATES_PER_SECOND, StepPublisher
 from tfnb.notebook.step_recorder import EventLog, StepRecorder
 from tfnb.notebook.summary_svg import summary_svg, summary_text
 from tfnb.notebook.targets import session_of
+from tfnb.notebook.terminal_progress import TerminalProgress, can_draw
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +62,8 @@ class Watch:
     ) -> None:
         self._make_widget = make_widget
         self._displays = displays
-        self.model = StepModel(self._graph_of)
+        self.model = StepModel(self._graph_of, self._queue_sizes)
+        self._terminal: TerminalProgress | None = None
         self.widget: Any = None
         self._height = height
         self._updates_per_second = updates_per_second
@@ -72,6 +76,9 @@ class Watch:
 
     def __enter__(self) -> Self:
         sink: Sink = _Nowhere()
+        if not is_notebook(current_shell()) and self._displays and can_draw(sys.stderr):
+            sink = self._terminal = TerminalProgress()
+            self._terminal.__enter__()
         if is_notebook(current_shell()):
             sink = self.widget = self._new_widget()
             if self._displays:
@@ -102,6 +109,8 @@ class Watch:
             events.remove(recorder)
         assert self._publisher is not None
         self._publisher.stop()
+        if self._terminal is not None:
+            self._terminal.__exit__(kind, error, traceback)
         if self._keeps_summary:
             self._show_summary()
 
@@ -133,6 +142,12 @@ class Watch:
         recorder = StepRecorder(self._log, len(self._recorders))
         self._recorders.append((events, recorder))
         events.add(recorder)
+
+    def _queue_sizes(self) -> list[dict[str, Any]]:
+        seen = [] if self._sampled is None else self._sampled.sessions
+        watched = [*seen, *(events for events, _ in self._recorders)]
+        sessions = [session_of(events) for events in watched]
+        return queue_sizes(session for session in sessions if session is not None)
 
     def _graph_of(self, number: int) -> Graph | None:
         if self._sampled is not None:
