@@ -171,6 +171,8 @@ class GraphSegment:
             self._num_captured += 1
             self._graphs[form] = found
         elif found.holders() != found.alone:
+            if len(self._kept) >= _MOST_GRAPHS:
+                self._kept.clear()
             self._kept.add(form)
             self._graphs[form] = None
             return None
@@ -203,13 +205,13 @@ class GraphSegment:
             try:
                 stream.begin_capture()
                 _fill(made.outputs, self._body(*made.given(args)))
+                made.graph = stream.end_capture()
             except BaseException:
                 # The stream may be of no use any more, and whatever it says of that is no news.
                 self._device.forget_capture_stream()
                 with suppress(Exception):
                     stream.end_capture()
                 raise
-            made.graph = stream.end_capture()
         return made
 
     def _check_size(self, num_bytes: int) -> None:

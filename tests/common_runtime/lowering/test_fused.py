@@ -17,7 +17,13 @@ from tests.ops import samples
 from tests.ops.kernel_runner import SampleRun
 from tfnb.common_runtime.cpu_device import CpuDevice
 from tfnb.common_runtime.lowering.cuda_functions import C_TYPES, literal
-from tfnb.common_runtime.lowering.fused import NotElementwise, num_functions, write_source
+from tfnb.common_runtime.lowering.fused import (
+    NotElementwise,
+    TracedArray,
+    _Source,
+    num_functions,
+    write_source,
+)
 from tfnb.core import dtypes, op_registry
 from tfnb.core.op_kernel import create_kernel
 from tfnb.core.resource_mgr import RefCell
@@ -111,6 +117,17 @@ def test_other_nodes_are_left_alone(members, inputs):
             [(kernel(op, types.get(inputs[-1][0], dtypes.float32)), args) for op, args in members],
             inputs,
         )
+
+
+def test_only_a_shape_that_stays_is_a_reshape():
+    """Elements keep their places."""
+    source = _Source()
+    matrix, vector = (TracedArray(source, "in0", F, shape) for shape in ((2, 3), (3,)))
+    assert matrix.reshape((2, 3)) is matrix.reshape(2, 3) is matrix
+    assert vector.reshape((-1,)) is vector.reshape(-1) is vector
+    for shape in ((-1,), (3, 2), (6,), (1, 2, 3)):
+        with pytest.raises(NotElementwise):
+            matrix.reshape(shape)
 
 
 def test_a_divisor_that_is_known_is_checked_once():
