@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.notebook.attr_text import array_text, cut_middle, one_line, shape_text
+from tfnb.notebook.attr_text import MAX_ITEMS, array_text, cut_middle, one_line, shape_text
 from tfnb.notebook.svg_writer import MONO, SvgWriter
 
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from tfnb.client.debugger.watched_tensor import WatchedTensor, WatchedValue
 
-WIDTH = 720.0
+WIDTH = 760.0
 _ROW, _TOP = 64.0, 14.0
-_LINE_LEFT, _LINE_WIDTH, _LINE_HEIGHT = 250.0, 280.0, 36.0
+_LINE_LEFT, _LINE_WIDTH, _LINE_HEIGHT = 236.0, 280.0, 36.0
 _MAX_ROWS = 16
 _MAX_POINTS = 400
 _TEXT, _MUTED, _PAPER, _BORDER, _LINE = "#1f2430", "#667085", "#ffffff", "#dfe1e6", "#2f6fc4"
@@ -32,7 +32,8 @@ def values_text(seen: Sequence[WatchedTensor]) -> str:
         lines.append(f"{_short(one.name, 80)}: {_counts(one)}")
         if one.values:
             lines.append(f"  {one.sparkline()}  {_range(one)}".rstrip())
-            lines.append(f"  last{_place(one.values[-1])}: {_value(one.values[-1].value)}")
+            last = _last(one)
+            lines.append(f"  last{_place(last)}: {_value(last.value)}")
     return "\n".join(lines)
 
 
@@ -44,16 +45,16 @@ def values_svg(seen: Sequence[WatchedTensor]) -> str:
     out.rect(0.5, 0.5, WIDTH - 1, height - 1, rx=8, fill=_PAPER, stroke=_BORDER)
     for index, one in enumerate(rows):
         y = _TOP + index * _ROW
-        out.text(16, y + 18, _short(one.name, 34), tooltip=_short(one.name, 400),
+        out.text(16, y + 18, _short(one.name, 32), tooltip=_short(one.name, 400),
                  font_family=MONO, font_weight=600, fill=_TEXT)  # fmt: skip
         out.text(16, y + 36, _counts(one), font_size=10, fill=_MUTED)
         if not one.values:
             continue
-        last = one.values[-1]
+        last = _last(one)
         _draw_line(out, y + 8, one)
         out.text(_LINE_LEFT, y + 58, _range(one), font_size=9, fill=_MUTED)
         value = _value(last.value)
-        out.text(_LINE_LEFT + _LINE_WIDTH + 16, y + 18, _short(value, 26),
+        out.text(_LINE_LEFT + _LINE_WIDTH + 16, y + 18, _short(value, 30),
                  tooltip=_short(value, 400), font_family=MONO, fill=_TEXT)  # fmt: skip
         out.text(_LINE_LEFT + _LINE_WIDTH + 16, y + 36, _short(f"last{_place(last)}", 36),
                  font_size=10, fill=_MUTED)  # fmt: skip
@@ -102,6 +103,11 @@ def mean_of(value: Any) -> float:
     return float(array.mean()) if array.size else math.nan
 
 
+def _last(one: WatchedTensor) -> WatchedValue:
+    """The latest value; a dead one only where there is no other."""
+    return next((row for row in reversed(one.values) if row.value is not None), one.values[-1])
+
+
 def _counts(one: WatchedTensor) -> str:
     if not one.values:
         return "no value: no step computed it by this name"
@@ -124,8 +130,14 @@ def _value(value: Any) -> str:
     if value is None:
         return "dead"
     array = np.asarray(value)
-    shape = f"  {array.dtype.name} {shape_text(array.shape)}" if array.ndim else ""
-    return one_line(f"{array_text(array)}{shape}")
+    if array.dtype.kind == "f":
+        flat = array.reshape(-1)
+        shown = ", ".join(f"{number:.5g}" for number in flat[:MAX_ITEMS].tolist())
+        text = f"[{shown}{', …' if array.size > MAX_ITEMS else ''}]" if array.ndim else shown
+    else:
+        text = array_text(array)
+    shape = f" {array.dtype.name} {shape_text(array.shape)}" if array.ndim else ""
+    return one_line(f"{text}{shape}")
 
 
 def _short(text: str, limit: int) -> str:
