@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
+import json
 import random
 import statistics
 import sys
@@ -28,7 +29,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tfnb as tf
+from tfnb.client.debugger.debugger import Debugger
 from tfnb.core.step_events import StepObserver, unwatch_sessions, watch_sessions
+from tfnb.notebook.run_record import RunTape
+from tfnb.notebook.step_model import StepModel
+from tfnb.notebook.step_publisher import StepPublisher
+from tfnb.notebook.step_recorder import EventLog, StepRecorder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +44,10 @@ if TYPE_CHECKING:
 AIM = 1.02
 BLOCK_S = 0.002
 SETS = 9
+WATCHED_SETS = 5
+
+# What ends with the sessions of a set.
+AT_END: list[Callable[[], None]] = []
 
 ROWS: dict[str, tuple[Row, bool]] = {}
 
@@ -100,6 +110,48 @@ def traced_before(session: tf.Session, run: Callable[[], Any]) -> None:
     run()
 
 
+@row()
+def recorded_before(session: tf.Session, run: Callable[[], Any]) -> None:
+    """``%%tfnb record`` and ``%%tfnb debug`` came and went."""
+    tape, debugger = RunTape(lambda: session.graph), Debugger(session)
+    session._session.step_events.add(tape)
+    run()
+    session._session.step_events.remove(tape)
+    with debugger:
+        run()
+
+
+@row(watches=True)
+def progress_is_watched(session: tf.Session, run: Callable[[], Any]) -> None:
+    """``%%tfnb watch``: recorder, model and publisher; pictures are made and thrown away."""
+    log = EventLog()
+    publisher = StepPublisher(log, StepModel(lambda number: session.graph), PicturesAreMade())
+    session._session.step_events.add(StepRecorder(log, 0))
+    publisher.start()
+    AT_END.append(publisher.stop)
+
+
+@row(watches=True)
+def everything_is_recorded(session: tf.Session, run: Callable[[], Any]) -> None:
+    """``%%tfnb record``: every event of the last steps is kept."""
+    session._session.step_events.add(RunTape(lambda: session.graph))
+
+
+@row(watches=True)
+def breakpoints_that_never_hit(session: tf.Session, run: Callable[[], Any]) -> None:
+    """``%%tfnb debug`` with three breakpoints, one of them on values."""
+    debugger = Debugger(session).attach()
+    debugger.break_at("no/such/node")
+    debugger.break_at(op="NoSuchOp", iteration=7)
+    debugger.break_at("no/such/value", condition="max > 1e30")
+
+
+@row(watches=True)
+def a_tensor_is_watched(session: tf.Session, run: Callable[[], Any]) -> None:
+    """``%%tfnb values``: one tensor, every value of it."""
+    Debugger(session).attach().watch("traced:0", keep=100)
+
+
 @row(watches=True)
 def steps_are_counted(session: tf.Session, run: Callable[[], Any]) -> None:
     """An observer that hears only of steps."""
@@ -110,6 +162,16 @@ def steps_are_counted(session: tf.Session, run: Callable[[], Any]) -> None:
 def nodes_are_counted(session: tf.Session, run: Callable[[], Any]) -> None:
     """An observer that hears of every node."""
     session._session.step_events.add(Counter())
+
+
+class PicturesAreMade:
+    """The sink of a browser that is far away: all is encoded as it would be sent."""
+
+    def show(self, scene: Any, states: bytes, counters: dict[str, Any] | None = None) -> None:
+        """Encodes the picture."""
+        if scene is not None:
+            scene.encode()
+        json.dumps(counters)
 
 
 class StepCounter(StepObserver):
@@ -231,11 +293,18 @@ def measure(build: Callable[[], Any], names: list[str], rounds: int) -> dict[str
     several sets of new sessions, and the shares' median counts.
     """
     bare, shares = [], {name: [] for name in names}
+    idle = [name for name in names if not ROWS[name][1]]
     for _ in range(SETS):
-        times = _measure_set(build, names, rounds)
+        times = _measure_set(build, idle, rounds)
         bare.append(times["bare"])
-        for name in names:
+        for name in idle:
             shares[name].append(times[name] / times["bare"])
+    # Who watches may work on in a thread, which the others shall not feel.
+    for name in names:
+        if ROWS[name][1]:
+            for _ in range(WATCHED_SETS):
+                times = _measure_set(build, [name], max(2, rounds // 4))
+                shares[name].append(times[name] / times["bare"])
     medians = {name: statistics.median(found) for name, found in shares.items()}
     return {"bare": statistics.median(bare), **medians}
 
@@ -258,9 +327,18 @@ def _measure_set(build: Callable[[], Any], names: list[str], rounds: int) -> dic
         gc.collect()
     finally:
         gc.enable()
+    while AT_END:
+        AT_END.pop()()
     for session, _ in sessions.values():
         session.close()
     return {name: middle(taken) for name, taken in times.items()}
+
+
+def measure_all(rounds: int, part: str = "") -> dict[str, dict[str, float]]:
+    """Every workload's figures, as :func:`measure` gives them, of the rows with ``part``."""
+    names = [name for name in ROWS if part in name]
+    builds = [constant, chain, loop, training]
+    return {build.__name__: measure(build, names, rounds) for build in builds}
 
 
 def main() -> int:
@@ -270,9 +348,8 @@ def main() -> int:
     """
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 16
     part = sys.argv[2] if len(sys.argv) > 2 else ""
+    found = measure_all(rounds, part)
     names = [name for name in ROWS if part in name]
-    builds = [constant, chain, loop, training]
-    found = {build.__name__: measure(build, names, rounds) for build in builds}
     width = max(map(len, names))
     head = "".join(f"{name:>12}" for name in found)
     bare = "".join(f"{times['bare'] * 1e6:9.1f} us" for times in found.values())

@@ -14,6 +14,7 @@ import { decodeRunRecord } from "../render/run_record.ts";
 import { RunView } from "../render/run_view.ts";
 import { decodeScene } from "../render/scene.ts";
 
+import { KernelNews } from "./kernel_news.ts";
 import { Link } from "./link.ts";
 import { keepKeys } from "./notebook_keys.ts";
 import { base64, pageOf } from "./page.ts";
@@ -110,6 +111,8 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
       ? new PassesView(graph, (text) => decodeScene(fromBase64(text)))
       : null;
   const message = html("div", "tfnb-message");
+  const news = panel ? new KernelNews(el) : null;
+  if (news) root.append(news.element);
   if (debug) root.append(debug.element);
   if (panel) root.append(panel.element);
   const main = (run ?? passes ?? graph).element;
@@ -166,6 +169,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   };
   const showCounters = () => {
     const counters = model.get("_counters");
+    news?.heard((counters as Partial<Counters>).phase === "running");
     if (panel && "phase" in counters) {
       panel.show(counters as Counters);
       root.dataset["phase"] = (counters as Counters).phase;
@@ -189,6 +193,12 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   });
   listen("change:_scene", () => void showScene());
   listen("change:_states", showStates);
+  if (news) {
+    // The front end marks the view when it hears of this itself.
+    const check = () => void setTimeout(() => news.check());
+    for (const event of ["comm_live_update", "comm:close"]) listen(event, check);
+    undo.add(() => news.dispose());
+  }
   const showDebugger = () => {
     const state = model.get("_debug");
     if (debug && "stop" in state) debug.show(state as DebugState);

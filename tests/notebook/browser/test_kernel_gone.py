@@ -1,0 +1,78 @@
+"""A live view whose kernel is gone, or silent, says so; what it showed stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.notebook.browser.test_accessibility import COUNTERS, digits_scene
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.notebook.browser.lab import Lab
+    from tests.notebook.browser.widget_page import WidgetPage
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+_TELL = "(counters) => window.model.set('_counters', counters)"
+_CELL = """import tfnb as tf
+%load_ext tfnb
+"""
+_WATCH = """%%tfnb watch
+x = tf.constant(2.0, name="two")
+(x * 3.0).eval()"""
+
+
+def test_a_restarted_kernel_leaves_a_word_in_its_views(
+    lab: Lab, notebook_of: Callable[..., str], shots: Path
+) -> None:
+    """In JupyterLab: the picture stays, the notice says that nothing will change any more."""
+    page = lab.page
+    lab.open(notebook_of("gone.ipynb", _CELL, _WATCH))
+    lab.run(0)
+    lab.run(1)
+    page.wait_for_selector(".tfnb-view-progress[data-phase=done]")
+    notice = page.locator(".tfnb-news")
+    assert not notice.is_visible()
+    page.evaluate("() => window.panel.sessionContext.session.kernel.restart()")
+    notice.wait_for(state="visible", timeout=30_000)
+    assert notice.inner_text() == "The kernel of this view is gone; this is how it stood last."
+    assert page.locator(".tfnb-view-progress .tfnb-item").count() > 0
+    page.screenshot(path=shots / "gone.png")
+
+
+def test_a_running_step_that_is_silent_is_said_to_be(widget_page: WidgetPage) -> None:
+    """Until there is news; a step that has ended may be silent."""
+    page = widget_page.page
+    page.clock.install()
+    scene = digits_scene()
+    running = {**COUNTERS, "phase": "running"}
+    widget_page.mount(scene, "progress", counters=running)
+    notice = page.locator(".tfnb-news")
+    assert not notice.is_visible()
+    page.clock.run_for(8_000)
+    assert notice.is_visible()
+    assert "Nothing was heard of the kernel for" in notice.inner_text()
+    page.evaluate(_TELL, {**running, "steps": 7})
+    assert not notice.is_visible()
+    page.evaluate(_TELL, {**running, "phase": "done"})
+    page.clock.run_for(20_000)
+    assert not notice.is_visible()
+    assert widget_page.problems == []
+
+
+def test_a_front_end_that_lost_the_kernel_is_believed(widget_page: WidgetPage) -> None:
+    """ipywidgets marks the views of such a kernel, and tells the model."""
+    page = widget_page.page
+    widget_page.mount(digits_scene(), "progress", counters={**COUNTERS, "phase": "running"})
+    page.evaluate(
+        "() => { document.getElementById('place').classList.add('jupyter-widgets-disconnected');"
+        " for (const handler of window.handlers['comm_live_update']) handler(); }"
+    )
+    notice = page.locator(".tfnb-news")
+    notice.wait_for(state="visible")
+    assert notice.inner_text() == "The kernel of this view is gone; this is how it stood last."
+    assert notice.get_attribute("role") == "status"
