@@ -7,12 +7,14 @@ names more ops (every word that is an op counts). The ops that occur in these ar
 ``--all`` every op that has a kernel. ``--rows`` prints a line per op:
 
 * values: *calls* (a maker in calls_<family>.py draws random calls), *programs* (it stands in a
-  stored random program), *samples* (rows of tests/ops), *cases* (whole graphs), or the first test
-  that names it;
+  stored random program or random graph), *samples* (rows of tests/ops), *scenarios* (programs of
+  tests/ops whose nodes and values are stored), *cases* (whole graphs), or the first test that
+  names it;
 * of its stored calls and samples: how many there are, how many have an empty or a scalar input, NaN
   or infinities or the largest integers, and how many must fail;
 * gradient: *values* (numbers of TensorFlow's gradient are stored), *graph* (its nodes are),
-  *numeric* (differences of the values), *second* (both again for the gradient of the gradient).
+  *numeric* (differences of the values), *second* (both again for the gradient of the gradient),
+  *program* (it stands in a program of tests/ops/gradient_programs.py: all of these but nodes).
 """
 
 from __future__ import annotations
@@ -32,18 +34,20 @@ import numpy as np
 
 import tfnb as tf
 from tests.cases.replay import read_case, read_graph_def
-from tests.ops import samples
+from tests.ops import gradient_programs, samples
 from tests.ops.golden import Golden
 from tests.random_calls.makers import makers
 from tests.random_calls.stored import PATH, decode
 from tests.random_programs.stored import read
 from tfnb.core import op_registry
+from tfnb.framework import function as defun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _TESTS = Path(__file__).resolve().parents[1]
 _GOLDEN = _TESTS / "golden"
+_HOLDERS = ("calls", "programs", "samples", "scenarios", "cases")
 
 
 @dataclass
@@ -65,7 +69,34 @@ def in_programs() -> tuple[set[str], set[str]]:
             found |= ops
             if any(isinstance(one, str) for one in answers):
                 failing |= ops
+    for row in json.loads(lzma.decompress((_GOLDEN / "random_graphs.json.xz").read_bytes())):
+        found |= {node[1] for node in row["case"]["nodes"]}
     return found, failing
+
+
+def in_scenarios() -> set[str]:
+    """Ops of the programs of tests/ops whose nodes and values are stored."""
+    found: set[str] = set()
+    for name in ("functional_graphs", "control_flow_graphs", "datasets", "pipelines", "savers"):
+        words = re.findall(r"\"(\w+)\"", (_GOLDEN / f"{name}.json").read_text())
+        found |= set(words) & set(op_registry.all_ops())
+    return found
+
+
+def in_gradient_programs() -> set[str]:
+    """Ops of the programs that are differentiated, but for those TensorFlow cannot."""
+    wanted = json.loads((_GOLDEN / "gradient_programs.json").read_text())
+    found: set[str] = set()
+    for name, function in gradient_programs.PROGRAMS.items():
+        if len(wanted[name]) == 1:
+            continue
+        with tf.Graph().as_default() as graph:
+            inputs = [tf.placeholder(tf.float64, [2, 3]) for _ in range(2)]
+            function(tf, defun, *inputs)
+            graph_def = graph.as_graph_def()
+        found |= {node.op for node in graph_def.node}
+        found |= {node.op for one in graph_def.library.function for node in one.node_def}
+    return found
 
 
 def in_cases(*folders: Path) -> set[str]:
@@ -166,6 +197,7 @@ def coverage() -> dict[str, Coverage]:
             sampled.add(row.op)
         if any(one is not None for one in answer.get("gradients", ())):
             found[row.op].gradient.add("values")
+    scenarios, differentiated = in_scenarios(), in_gradient_programs()
     made, graphs, differences = set(makers()), _graph_gradients(), set(numeric.names())
     second = {key.split("-")[0] for key in Golden(_GOLDEN / "second_gradients.bin").index}
     rows = {}
@@ -173,7 +205,10 @@ def coverage() -> dict[str, Coverage]:
         if name.startswith("_") or not definition.has_kernel("CPU"):
             continue
         one = rows[name] = found[name]
-        holders = (("calls", made), ("programs", programs), ("samples", sampled), ("cases", cases))
+        holders = (
+            ("calls", made), ("programs", programs), ("samples", sampled),
+            ("scenarios", scenarios), ("cases", cases),
+        )  # fmt: skip
         one.values = next((word for word, ops in holders if name in ops), named.get(name, ""))
         one.counts["errors"] += name in failing
         if definition.gradient_function is None:
@@ -183,6 +218,8 @@ def coverage() -> dict[str, Coverage]:
             one.gradient.add("graph")
         if name in differences:
             one.gradient.add("numeric")
+        if name in differentiated:
+            one.gradient.add("program")
         if name in second:
             one.gradient.add("second")
     return rows
@@ -196,19 +233,19 @@ def listed(path: Path) -> set[str]:
 def _print_counts(rows: dict[str, Coverage]) -> None:
     by_holder: dict[str, list[str]] = defaultdict(list)
     for name, one in rows.items():
-        kinds = ("calls", "programs", "samples", "cases")
-        by_holder[one.values if one.values in kinds else "tests"].append(name)
+        by_holder[one.values if one.values in _HOLDERS else "tests"].append(name)
     print(f"{len(rows)} ops with a kernel; values are compared")
-    for holder in ("calls", "programs", "samples", "cases", "tests"):
+    for holder in (*_HOLDERS, "tests"):
         print(f"{len(by_holder[holder]):5} by {holder}")
-    for holder in ("samples", "cases", "tests"):
+    for holder in (*_HOLDERS[2:], "tests"):
         print(f"\n{holder} only:", " ".join(by_holder[holder]))
     for word in ("empty", "scalar", "nan", "extreme", "errors"):
         print(f"{sum(bool(one.counts[word]) for one in rows.values()):5} with {word}")
     able = {n: one for n, one in rows.items() if op_registry.get(n).gradient_function}
     print(f"\n{len(able)} of them have a gradient; compared")
     for word in ("values", "graph", "numeric", "second"):
-        has = [name for name, one in able.items() if word in one.gradient]
+        also = set() if word == "graph" else {"program"}
+        has = [name for name, one in able.items() if one.gradient & {word, *also}]
         print(f"{len(has):5} by {word}; not: {' '.join(sorted(set(able) - set(has)))}")
 
 

@@ -187,7 +187,18 @@ class TensorArrayResource:
         return xp.zeros(shape, self.dtype.numpy_dtype)
 
     def gradient(self, name: str, prepended: tuple[int, ...] = ()) -> TensorArrayResource:
-        """The array that gradients of this one's elements are written to."""
+        """The array that gradients of this one's elements are written to.
+
+        Raises:
+          InvalidArgumentError: this one holds gradients itself, whose gradients TensorFlow does not
+            know either.
+        """
+        if self.adds_up:
+            raise errors.invalid_argument(
+                f"Wrong input container. {self.name} holds gradients, and has no array for those "
+                "of its own: what goes through a TensorArray is differentiated once, through tensor "
+                "lists (tf.enable_control_flow_v2()) as often as you like"
+            )
         with self.lock:
             self.check_open()
             shape = TensorShape(list(prepended)).concatenate(self.element_shape)
