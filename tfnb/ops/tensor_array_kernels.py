@@ -196,7 +196,7 @@ class TensorArrayResource:
         if self.adds_up:
             raise errors.invalid_argument(
                 f"Wrong input container. {self.name} holds gradients, and has no array for those "
-                "of its own: what goes through a TensorArray is differentiated once, through tensor "
+                "of its own: what goes through a TensorArray is differentiated once, in tensor "
                 "lists (tf.enable_control_flow_v2()) as often as you like"
             )
         with self.lock:
