@@ -26,7 +26,6 @@ import numpy as np
 
 from tfnb.common_runtime.immutable_executor_state import CONTEXT, PURE_ONE
 from tfnb.common_runtime.lowering import LARGE_BYTES
-from tfnb.common_runtime.lowering.fused import num_functions
 from tfnb.common_runtime.lowering.program import (
     Assign,
     Block,
@@ -180,6 +179,8 @@ def kind_of(item: NodeItem) -> object:
 
 def functions_of(item: NodeItem) -> int:
     """Of how many elementwise functions a node on a GPU is made; 0: it is not made of such."""
+    from tfnb.common_runtime.lowering.fused import num_functions  # where there is a GPU only
+
     types = [one.base_dtype.numpy_dtype for one in item.input_types]
     return 0 if item.kernel is None else num_functions(item.kernel, types)
 

@@ -21,6 +21,7 @@ Below it stand the functions of clusters, which write a tile of their result eac
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import linecache
 import weakref
@@ -30,7 +31,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.common_runtime.executor import as_outputs, dereference_by
-from tfnb.common_runtime.gpu_graph import GraphSegment
 from tfnb.common_runtime.immutable_executor_state import (
     ARG,
     ASYNC,
@@ -72,7 +72,6 @@ from tfnb.common_runtime.lowering.program import (
     insides_of,
 )
 from tfnb.common_runtime.lowering.ranks import instructions_in, scalar_registers
-from tfnb.common_runtime.lowering.segments import find_segments, fused_of, reports_of
 from tfnb.common_runtime.lowering.sums import first_sum, last_sum, next_sum, spread_sums
 from tfnb.common_runtime.lowering.waits import waiter
 from tfnb.common_runtime.running_nodes import register_emitted
@@ -125,9 +124,10 @@ class EmittedFunction:
         for name, make in writer.makers.items():
             self._names[name] = make(self._names)
         self.call: Callable[..., Any] = self._names["step"]
-        gpu = only_gpu(immutable.items)
+        gpu = None if writer.on_gpu is None else only_gpu(immutable.items)
         if gpu is not None:
             self.call = partial(gpu.enter, self.call)
+        self._on_gpu = writer.on_gpu
         lines = [f"{line}\n" for line in writer.lines]
         linecache.cache[self.filename] = (len(self.source), None, lines, self.filename)
         register_emitted(self)
@@ -135,7 +135,7 @@ class EmittedFunction:
 
     def reports(self) -> list[str]:
         """What became of clusters and graphs on a GPU, a comment each."""
-        return reports_of(self._names)
+        return [] if self._on_gpu is None else self._on_gpu.reports_of(self._names)
 
     def check_first_outputs(self) -> None:
         """Compares the next answer of each kernel with what its op declares."""
@@ -198,7 +198,11 @@ class _Writer:
         spread_sums(program)
         self._scalars = scalar_registers(program, scalar_args)
         find_clusters(program)
-        find_segments(program)
+        self.on_gpu: Any = None
+        if immutable.device.xp is not np:
+            # Read where there is a GPU only.
+            self.on_gpu = importlib.import_module("tfnb.common_runtime.lowering.segments")
+            self.on_gpu.find_segments(program)
         place_frees(program, self._scalars)
         self.lines = ["def step(args, retvals, step, run_state):"]
         self.items: list[NodeItem | None] = [None, None]
@@ -217,7 +221,7 @@ class _Writer:
             **program.constants,
         }
         self.kernels: dict[str, NodeItem] = {}
-        self.makers: dict[str, Callable[[dict[str, Any]], TiledCluster | GraphSegment]] = {}
+        self.makers: dict[str, Callable[[dict[str, Any]], Any]] = {}
         self._tiles: list[tuple[str, Cluster, TilePlan]] = []
         self._segments: list[tuple[str, Segment]] = []
         self._level = 1
@@ -443,7 +447,7 @@ class _Writer:
         """A cluster on a GPU."""
         name = f"fused{cluster.number}"
         if name not in self.names:
-            self.names[name] = fused_of(cluster, self._program.item_of)
+            self.names[name] = self.on_gpu.fused_of(cluster, self._program.item_of)
         self._check(1)
         call = f"{name}({', '.join(cluster.args)})"
         *_, item = (one.item for one in cluster.plain if isinstance(one, Compute))
@@ -466,7 +470,7 @@ class _Writer:
         self._line(f"    {', '.join(segment.results)}, = out")
         self._line("    del out")
         self._segments.append((name, segment))
-        self.makers[name] = lambda names: GraphSegment(
+        self.makers[name] = lambda names: self.on_gpu.GraphSegment(
             device, names[f"{name}_body"], len(segment.plain)
         )
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfnb.common_runtime.immutable_executor_state import (
     CONTEXT,
     NOTHING,
@@ -55,8 +57,10 @@ def join(
         item.control_edges = tuple(copies[id(dst)] for dst in item.control_edges)
     if not _connect(items):
         return None
+    # Whoever writes the function wants to know whether there is a GPU.
+    devices = [state.device for state in states]
     joined = ImmutableExecutorState(
-        states[0].device,
+        next((device for device in devices if device.xp is not np), devices[0]),
         items,
         [copies[id(item)] for state in states for item in state.roots],
         frames,

@@ -146,8 +146,9 @@ class _Finder:
                 continue
             if device is None and row.passes(instruction, made):
                 continue
-            self._close(row, made)
-            row = _Row(device)
+            if row.launching or device is not None:
+                self._close(row, made)
+                row = _Row(device)
             if device is not None:
                 row.takes(instruction, device)
                 continue
