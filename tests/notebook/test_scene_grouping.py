@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tfnb.notebook.scene import SceneNode, build_scene
 from tfnb.notebook.scene_grouping import MAX_CHILDREN, MAX_GROUPS, data_flow_order
+from tfnb.notebook.scene_structure import dominated_regions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def block_chain(blocks: int, per_block: int, name: str) -> list[SceneNode]:
@@ -29,17 +34,97 @@ def test_names_that_follow_the_data_flow_group_by_their_first_words() -> None:
     assert {scope.kind for scope in scene.scopes[1:]} == {"names"}
 
 
-def test_names_that_are_only_op_types_give_stretches_of_the_data_flow() -> None:
+def test_names_that_are_only_op_types_give_the_blocks_that_repeat() -> None:
     """Boxes Conv and Relu would feed each other in circles, so the chain is cut instead."""
     scene = build_scene(block_chain(10, 20, "{op}_{number}"))
 
-    assert {scope.kind for scope in scene.scopes[1:]} == {"chunk"}
+    assert {scope.kind for scope in scene.scopes[1:]} == {"repeat"}
+    blocks = {tuple(n.op for n in scene.nodes[s.first : s.end]) for s in scene.scopes[1:]}
+    assert len({block[:4] for block in blocks}) == 1
     # Every stretch is contiguous in a chain: no more edges between boxes than neighbours.
     box = [0] * len(scene.nodes)
     for index, scope in enumerate(scene.scopes[1:]):
         box[scope.first : scope.end] = [index] * scope.size
     between = {(box[a], box[b]) for a, _, b, _ in scene.edges if box[a] != box[b]}
     assert len(between) == len(scene.scopes) - 2
+
+
+def test_a_series_side_by_side_is_one_box() -> None:
+    """Thirty branches of one op between the same ends; the others stay as they are."""
+    nodes = [SceneNode("in", "Placeholder")]
+    nodes += [SceneNode(f"branch_{i}", "MatMul", ((0, 0),)) for i in range(30)]
+    nodes.append(SceneNode("sum", "AddN", tuple((i + 1, 0) for i in range(30))))
+    scene = build_scene(nodes)
+
+    (box,) = scene.scopes[1:]
+    assert box.kind == "series"
+    assert box.label == "branch_0 … branch_29"
+    assert box.size == 30
+    assert len(scene.scopes[0].nodes) == 2
+
+
+def test_a_long_series_is_opened_in_pieces() -> None:
+    """A box of thousands would be as crowded as what it stands for."""
+    nodes = [SceneNode("in", "Placeholder")]
+    nodes += [SceneNode(f"m_{i}", "MatMul", ((0, 0),)) for i in range(3000)]
+    nodes.append(SceneNode("sum", "AddN", tuple((i + 1, 0) for i in range(3000))))
+    scene = build_scene(nodes)
+    assert all(len(s.nodes) + len(s.scopes) <= MAX_CHILDREN for s in scene.scopes)
+
+
+def flat_residual(blocks: int, lengths: Sequence[int]) -> list[SceneNode]:
+    """Blocks of other lengths, each a chain of many ops with a way around it, added at its end."""
+    nodes = [SceneNode("x", "Placeholder")]
+    last = 0
+    for block in range(blocks):
+        start = last
+        for i in range(lengths[block % len(lengths)]):
+            inputs = ((last, 0),)
+            if i % 3 == 2:
+                nodes.append(SceneNode(f"c_{len(nodes)}", "Const"))
+                inputs = (*inputs, (len(nodes) - 1, 0))
+            nodes.append(
+                SceneNode(f"op{(7 * block + i) % 11}_{len(nodes)}", f"Op{block * i % 13}", inputs)
+            )
+            last = len(nodes) - 1
+        nodes.append(SceneNode(f"add_{len(nodes)}", "Add", ((last, 0), (start, 0))))
+        last = len(nodes) - 1
+    return nodes
+
+
+def test_regions_with_one_way_out_are_boxes() -> None:
+    """What nothing repeats in is cut where one node dominates: the boxes form a chain."""
+    scene = build_scene(flat_residual(24, (5, 9, 13, 17)))
+    boxes = [scope for scope in scene.scopes[1:] if scope.parent == 0]
+    assert {box.kind for box in boxes} == {"region"}
+    assert 3 <= len(boxes) <= MAX_GROUPS + 1
+    box_of = [-1] * len(scene.nodes)
+    for index, box in enumerate(boxes):
+        box_of[box.first : box.end] = [index] * box.size
+    ways_out = {}
+    for source, _, destination, _ in scene.edges:
+        if box_of[source] != box_of[destination]:
+            ways_out.setdefault(box_of[source], set()).add(source)
+    assert all(len(sources) == 1 for sources in ways_out.values())
+
+
+def test_a_graph_without_structure_is_cut_anywhere() -> None:
+    """Many sources, many ends, no block twice."""
+    nodes = [
+        SceneNode(f"n_{i}", f"Op{i * i % 101}", ((i - 7, 0), (i - 11, 0)) if i >= 11 else ())
+        for i in range(400)
+    ]
+    scene = build_scene(nodes)
+    assert {scope.kind for scope in scene.scopes[1:] if scope.parent == 0} == {"chunk"}
+
+
+def test_dominators_are_found_in_cycles_and_alone() -> None:
+    """Every child lies in one region; loops and loose children break nothing."""
+    pairs = [(i, i + 1) for i in range(199)] + [(150, 20), (3, 3)]
+    order = data_flow_order(205, pairs)
+    regions = dominated_regions(205, order, pairs, 40)
+    assert regions is not None
+    assert sorted(child for region in regions for child in region) == list(range(205))
 
 
 def test_a_scope_that_fits_stays_as_it_is() -> None:
@@ -53,10 +138,10 @@ def test_a_scope_that_fits_stays_as_it_is() -> None:
 def test_ten_thousand_flat_nodes_make_few_boxes_in_under_two_seconds() -> None:
     """Every level has few children, however flat the graph is."""
     nodes = block_chain(2500, 4, "{op}_{number}")
-    start = time.perf_counter()
+    start = time.process_time()
     scene = build_scene(nodes)
     scene.encode()
-    took = time.perf_counter() - start
+    took = time.process_time() - start
 
     most = max(len(scope.nodes) + len(scope.scopes) for scope in scene.scopes)
     assert most <= max(MAX_CHILDREN, MAX_GROUPS)

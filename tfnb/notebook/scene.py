@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tfnb.notebook.op_kinds import op_kind
-from tfnb.notebook.scene_grouping import Item, split_crowded
+from tfnb.notebook.scene_grouping import Group, Item, collapse_series, split_crowded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -103,9 +103,9 @@ class Scope:
     label: str
     path: str  # the name scope this is, or lies in
     parent: int
-    kind: str = (
-        "scope"  # or "names" (a common prefix), "chunk" (a stretch of the data flow), "lane"
-    )
+    # "scope", or "names" (a common prefix), "series" (alike, side by side), "repeat" (a block that
+    # comes again), "region" (with one way out), "chunk" (a stretch of the data flow), "lane"
+    kind: str = "scope"
     first: int = 0
     end: int = 0
     scopes: list[int] = field(default_factory=list)
@@ -305,21 +305,33 @@ class _ScopeTree:
     def _split(self, index: int) -> None:
         scope = self.scopes[index]
         strip = len(scope.path) + 1 if scope.path else 0
-        items = [
+        collapsed = collapse_series(self._items(scope, strip), lambda: self._edges_between(scope))
+        if collapsed is not None:
+            self._regroup(index, collapsed)
+        groups = split_crowded(self._items(scope, strip), lambda: self._edges_between(scope))
+        if groups is not None:
+            self._regroup(index, groups)
+
+    def _items(self, scope: Scope, strip: int) -> list[Item]:
+        described = self._description
+        nodes = [
             Item(
-                label=self._description[n].name[strip:] or scope.label,
+                label=described[n].name[strip:] or scope.label,
                 weight=1,
                 is_scope=False,
                 ref=n,
+                op=described[n].op,
             )
             for n in scope.nodes
         ]
-        items += [
+        inner = [
             Item(label=self.scopes[s].label, weight=1, is_scope=True, ref=s) for s in scope.scopes
         ]
-        groups = split_crowded(items, lambda: self._edges_between(scope))
-        if groups is None:
-            return
+        return nodes + inner
+
+    def _regroup(self, index: int, groups: Sequence[Group]) -> None:
+        """Puts a scope's children into groups; a group of one is its child itself."""
+        scope = self.scopes[index]
         scope.nodes, scope.scopes = [], []
         for group in groups:
             if len(group.items) == 1:

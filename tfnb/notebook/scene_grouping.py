@@ -1,14 +1,19 @@
 """Splits a crowded scope into a few groups, so that a flat graph is still a picture.
 
-Two ways, tried in this order:
+Four ways, tried in this order:
 
 1. **By name**, when the names follow the data flow: children are grouped by the first words of
    their labels (``block1_conv``, ``block1_relu`` -> ``block1``), provided that the groups, drawn
    as boxes, form no cycles. A flat graph whose names are op types (``Conv_1``, ``Relu_1``,
    ``Conv_2`` …) fails that test: every group would feed every other, and the picture would say
    nothing.
-2. **By stretch of the data flow**: children are put in an order where inputs stand right before
+2. **By repeated structure** along the data flow: each block that comes again is a group.
+3. **By dominators**: regions with one way out (``scene_structure.py``).
+4. **By stretch of the data flow**: children are put in an order where inputs stand right before
    their consumers, and that order is cut where the fewest edges cross.
+
+Before that, series are collapsed, in scopes that are less crowded, too: children of one op with the
+same neighbours.
 """
 
 from __future__ import annotations
@@ -20,10 +25,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tfnb.notebook.scene_structure import dominated_regions, repeated_blocks, series
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 MAX_CHILDREN = 120
+FEW_CHILDREN = 24
 MAX_GROUPS = 40
 MIN_GROUPS = 3
 _LARGEST_SHARE = 0.7
@@ -38,6 +46,7 @@ class Item:
     weight: int
     is_scope: bool
     ref: int
+    op: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +68,49 @@ def split_crowded(
     if len(items) <= MAX_CHILDREN:
         return None
     pairs = edges()
-    return _by_name(items, pairs) or _by_stretch(items, pairs)
+    return _by_name(items, pairs) or _by_structure(items, pairs) or _by_stretch(items, pairs)
+
+
+def collapse_series(
+    items: Sequence[Item], edges: Callable[[], Sequence[tuple[int, int]]]
+) -> list[Group] | None:
+    """The children of a scope, each series as one group; None where there is none."""
+    if len(items) <= FEW_CHILDREN:
+        return None
+    found = series([item.op or item.label for item in items], edges())
+    if not found or len(found[0]) == len(items):
+        return None
+    in_series = {place for places in found for place in places}
+    groups = [
+        Group(item.label, "scope", (item,))
+        for place, item in enumerate(items)
+        if place not in in_series
+    ]
+    for places in found:
+        members = tuple(items[place] for place in places)
+        label = f"{members[0].label} … {members[-1].label}"
+        groups.append(Group(label, "series", members))
+    return groups
+
+
+def _by_structure(items: Sequence[Item], pairs: Sequence[tuple[int, int]]) -> list[Group] | None:
+    order = data_flow_order(len(items), pairs)
+    crossing = _crossing(order, pairs)
+    cuts = repeated_blocks([item.op or "" for item in items], order, crossing, MAX_GROUPS)
+    if cuts is not None and len(cuts) >= MIN_GROUPS - 1:
+        bounds = [0, *cuts, len(items)]
+        pieces = [order[start:end] for start, end in itertools.pairwise(bounds)]
+        return [_flow_group(items, piece, "repeat") for piece in pieces]
+    regions = dominated_regions(len(items), order, pairs, MAX_GROUPS)
+    if regions is None:
+        return None
+    return [_flow_group(items, region, "region") for region in regions]
+
+
+def _flow_group(items: Sequence[Item], places: Sequence[int], kind: str) -> Group:
+    """Children along the data flow, named by the first and the last of them."""
+    members = tuple(items[place] for place in places)
+    return Group(f"{members[0].label} … {members[-1].label}", kind, members)
 
 
 def _by_name(items: Sequence[Item], pairs: Sequence[tuple[int, int]]) -> list[Group] | None:
@@ -112,26 +163,23 @@ def _is_acyclic(count: int, edges: set[tuple[int, int]]) -> bool:
 
 def _by_stretch(items: Sequence[Item], pairs: Sequence[tuple[int, int]]) -> list[Group]:
     order = data_flow_order(len(items), pairs)
-    place = [0] * len(items)
+    cuts = [0, *_cuts(len(items), _crossing(order, pairs)), len(items)]
+    return [
+        _flow_group(items, order[start:end], "chunk") for start, end in itertools.pairwise(cuts)
+    ]
+
+
+def _crossing(order: Sequence[int], pairs: Sequence[tuple[int, int]]) -> list[int]:
+    """How many edges a cut before each position of the order would cross."""
+    place = [0] * len(order)
     for position, item in enumerate(order):
         place[item] = position
-    # crossing[i]: how many edges a cut before position i would cross
-    change = [0] * (len(items) + 1)
+    change = [0] * (len(order) + 1)
     for a, b in pairs:
         low, high = sorted((place[a], place[b]))
         change[low + 1] += 1
         change[high + 1] -= 1
-    crossing, running = [], 0
-    for step in change:
-        running += step
-        crossing.append(running)
-    cuts = [0, *_cuts(len(items), crossing), len(items)]
-    groups = []
-    for start, end in itertools.pairwise(cuts):
-        members = tuple(items[i] for i in order[start:end])
-        label = f"{members[0].label} … {members[-1].label}"
-        groups.append(Group(label, "chunk", members))
-    return groups
+    return list(itertools.accumulate(change))
 
 
 def _cuts(count: int, crossing: Sequence[int]) -> list[int]:

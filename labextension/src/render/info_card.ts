@@ -168,6 +168,9 @@ function kindOfScope(scene: Scene, item: ItemId): string {
   const kind = scene.scopeKind(scene.scopeOfItem(item));
   if (kind === "names") return "Group of like names";
   if (kind === "chunk") return "Stretch of the data flow";
+  if (kind === "series") return "Alike, side by side";
+  if (kind === "repeat") return "Repeated block";
+  if (kind === "region") return "Region with one way out";
   return kind === "lane" ? "Partition" : "Name scope";
 }
 

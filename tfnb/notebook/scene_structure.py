@@ -1,0 +1,181 @@
+"""Structure in a flat stretch of a graph, found without names: series, repeated blocks, dominators.
+
+A *series* is what stands side by side: children of one op with the same neighbours.  A *repeated
+block* is what comes again and again along the data flow, such as the layers of a network.  A child
+*dominates* others where all that they give goes through it: such a region has one way out, so a
+picture of regions is a chain.
+
+Edges are pairs of places; an edge that closes a loop has been left out by the caller.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    type_of_pairs = Sequence[tuple[int, int]]
+
+MIN_SERIES = 5
+MIN_REPEATS = 3
+_LONGEST_PERIOD = 400
+_LEAST_COVERED = 0.6
+_LARGEST_REGION = 0.7
+
+
+def series(kinds: Sequence[str], pairs: type_of_pairs) -> list[list[int]]:
+    """Children of one kind that have the same inputs and outputs, from five on; in their order."""
+    inputs: list[set[int]] = [set() for _ in kinds]
+    outputs: list[set[int]] = [set() for _ in kinds]
+    for source, destination in pairs:
+        inputs[destination].add(source)
+        outputs[source].add(destination)
+    alike: defaultdict[tuple[str, frozenset[int], frozenset[int]], list[int]] = defaultdict(list)
+    for place, kind in enumerate(kinds):
+        if inputs[place] or outputs[place]:  # what is alone stands aside anyway
+            key = (kind, frozenset(inputs[place]), frozenset(outputs[place]))
+            alike[key].append(place)
+    return [places for places in alike.values() if len(places) >= MIN_SERIES]
+
+
+def repeated_blocks(
+    kinds: Sequence[str], order: Sequence[int], crossing: Sequence[int], most: int
+) -> list[int] | None:
+    """Where to cut the order so that each piece is the same block again; None where none repeats.
+
+    Args:
+      kinds: the op of each child.
+      order: the children along the data flow.
+      crossing: how many edges a cut before each position of the order would cross.
+      most: at most so many pieces; blocks are joined until they are few enough.
+    """
+    numbers: dict[str, int] = {}
+    tokens = np.array([numbers.setdefault(kinds[i], len(numbers)) for i in order])
+    count = len(tokens)
+    best = (0, 0, 0)  # how many are covered, the period's negative, where it begins
+    for period in range(2, min(_LONGEST_PERIOD, count // MIN_REPEATS) + 1):
+        start, length = _longest_run(tokens[:-period] == tokens[period:])
+        if length >= (MIN_REPEATS - 1) * period and len(set(tokens[start : start + period])) > 1:
+            best = max(best, (length + period, -period, start))
+    covered, period, start = best[0], -best[1], best[2]
+    if covered < _LEAST_COVERED * count:
+        return None
+    # Any rotation of a block repeats as well: cut where the fewest edges cross.
+    repeats = covered // period
+
+    def cost(shift: int) -> int:
+        whole = (covered - shift) // period
+        return sum(crossing[start + shift + k * period] for k in range(whole + 1))
+
+    shift = min(range(min(period, covered - (repeats - 1) * period)), key=cost)
+    whole = (covered - shift) // period
+    step = period * -(-whole // most)
+    first, end = start + shift, start + shift + whole * period
+    cuts = [*range(first, end, step), end]
+    return [cut for cut in cuts if 0 < cut < count]
+
+
+def _longest_run(same: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[int, int]:
+    """Where the longest run of True begins, and how long it is."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], same.view(np.int8), [0]))))
+    if not len(edges):
+        return 0, 0
+    starts, ends = edges[::2], edges[1::2]
+    longest = int(np.argmax(ends - starts))
+    return int(starts[longest]), int(ends[longest] - starts[longest])
+
+
+def dominated_regions(
+    count: int, order: Sequence[int], pairs: type_of_pairs, most: int
+) -> list[list[int]] | None:
+    """Regions of about one size, each with one way out; None where one holds nearly everything.
+
+    The way from the sources to the end goes through children that all others feed: those are cut
+    into stretches, and each other child belongs to the one that it feeds.
+
+    Args:
+      count: how many children there are.
+      order: the children along the data flow.
+      pairs: edges between them.
+      most: at most so many regions.
+    """
+    place = [0] * count
+    for position, child in enumerate(order):
+        place[child] = position
+    consumers: list[list[int]] = [[] for _ in range(count)]
+    for source, destination in pairs:
+        if place[source] < place[destination]:  # an edge against the order closes a cycle
+            consumers[source].append(destination)
+    dominator = _post_dominators(order, consumers)
+    sizes = [1] * (count + 1)  # of what a child dominates, itself included
+    children: list[list[int]] = [[] for _ in range(count + 1)]
+    for child in order:  # what is dominated comes before what dominates it
+        sizes[dominator[child]] += sizes[child]
+        children[dominator[child]].append(child)
+    wanted = max(2, -(-count // most))
+    spine = []
+    node = count
+    while children[node] and sizes[node] > wanted:
+        largest = sorted((sizes[child], child) for child in children[node])[-2:]
+        if len(largest) == 2 and 2 * largest[0][0] >= largest[1][0]:
+            break  # a way around another: what lies before it stays together
+        node = largest[-1][1]
+        spine.append(node)
+    region_of = [-1] * (count + 1)
+    region, held = 0, 0
+    for here, below in zip(spine, [*spine[1:], -1]):
+        region_of[here] = region
+        held += sizes[here] - (sizes[below] if below >= 0 else 0)
+        if held >= wanted:
+            region, held = region + 1, 0
+    rest = region + 1  # what leads elsewhere
+    for child in reversed(order):
+        if region_of[child] < 0:
+            above = dominator[child]
+            region_of[child] = rest if above == count else region_of[above]
+    regions: list[list[int]] = [[] for _ in range(rest + 1)]
+    for child in order:
+        regions[region_of[child]].append(child)
+    found = [members for members in reversed(regions) if members]
+    if len(found) < MIN_REPEATS or len(found) > most + 1:
+        return None
+    return None if max(map(len, found)) > _LARGEST_REGION * count else found
+
+
+def _post_dominators(order: Sequence[int], consumers: Sequence[Sequence[int]]) -> list[int]:
+    """The child through which all goes that a child gives; ``len(order)`` for the outside."""
+    outside = len(order)
+    up: list[list[int]] = [[] for _ in range(outside + 1)]  # ancestors 1, 2, 4, ... above
+    depth = [0] * (outside + 1)
+
+    def meet(a: int, b: int) -> int:
+        if depth[a] < depth[b]:
+            a, b = b, a
+        difference, level = depth[a] - depth[b], 0
+        while difference:
+            if difference & 1:
+                a = up[a][level]
+            difference >>= 1
+            level += 1
+        if a == b:
+            return a
+        for level in range(len(up[a]) - 1, -1, -1):
+            if level < len(up[a]) and up[a][level] != up[b][level]:
+                a, b = up[a][level], up[b][level]
+        return up[a][0]
+
+    for child in reversed(order):
+        found = -1
+        for consumer in consumers[child]:
+            found = consumer if found < 0 else meet(found, consumer)
+        found = outside if found < 0 else found
+        depth[child] = depth[found] + 1
+        ancestors = [found]
+        while len(up[ancestors[-1]]) >= len(ancestors):
+            ancestors.append(up[ancestors[-1]][len(ancestors) - 1])
+        up[child] = ancestors
+    return [up[child][0] for child in range(outside)]
