@@ -1,7 +1,8 @@
 """Makes a finished wheel small: less to read in it, and packed as tightly as zip allows.
 
-Sources go without comments and without the docstrings of what is private, which are for readers of
-a checkout.  Lines keep their numbers, so that a traceback means the same in both.
+Sources go without comments and without the docstrings of what is private, the rooms behind the API
+among it: those are for readers of a checkout.  Lines keep their numbers, so that a traceback means
+the same in both.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ITERATIONS = 3
+# Nothing in them has a public name.
+_PRIVATE_ROOMS = ("tfnb/common_runtime/", "tfnb/graph/")
 
 
 class PackHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -43,7 +46,8 @@ class PackHook(BuildHookInterface):  # type: ignore[type-arg]
             contents = {file: loose.read(file) for file in loose.infolist()}
             for file in contents:
                 if file.filename.endswith(".py"):
-                    contents[file] = bare(contents[file])
+                    is_private = file.filename.startswith(_PRIVATE_ROOMS)
+                    contents[file] = bare(contents[file], is_private)
             (record,) = (file for file in contents if file.filename.endswith("/RECORD"))
             contents[record] = _record_of(contents, contents[record])
             for file, content in contents.items():
@@ -54,20 +58,20 @@ class PackHook(BuildHookInterface):  # type: ignore[type-arg]
         packed.replace(wheel)
 
 
-def bare(source: bytes) -> bytes:
+def bare(source: bytes, is_private: bool) -> bytes:
     """The same Python, line by line, without comments and private docstrings."""
     lines = source.decode().split("\n")
     for token in tokenize.tokenize(io.BytesIO(source).readline):
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column].rstrip()
-    for docstring in private_docstrings(ast.parse(source)):
+    for docstring in private_docstrings(ast.parse(source), is_private):
         for row in range(docstring.lineno, docstring.end_lineno + 1):
             lines[row - 1] = ""
     return "\n".join(lines).encode()
 
 
-def private_docstrings(tree: ast.AST, is_private: bool = False) -> Iterator[ast.Expr]:
+def private_docstrings(tree: ast.AST, is_private: bool) -> Iterator[ast.Expr]:
     """Those of what begins with an underscore or stands in a function, with all that is in it."""
     for node in ast.iter_child_nodes(tree):
         if not isinstance(node, ast.FunctionDef | ast.ClassDef):
