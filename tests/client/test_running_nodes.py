@@ -267,6 +267,31 @@ def test_threads_of_a_pool_are_told_too(graph):
         assert thread.ident not in {node.thread for node in found}
 
 
+@ALL_WAYS
+def test_a_step_that_is_held_says_what_ran_last(graph, when):
+    """Between two iterations of a loop."""
+    slow = Slow(turn=1)
+    loop = tf.while_loop(lambda i: i < 3, lambda i: slow.node(i) + 1, [0], parallel_iterations=1)
+    with lowering(when), tf.Session() as session:
+
+        def ask():
+            session._session.hold_steps()
+            while session._session.active_steps()[0].stop is None:
+                assert threading.active_count() > 1
+            slow.may_go.set()
+            nodes = session.running_nodes()
+            while not (nodes and nodes[0].is_held):
+                nodes = session.running_nodes()
+            text = session.waiting()
+            session._session.let_steps_go()
+            return nodes, text
+
+        ((node,), text), result = look(slow, session, loop, ask=ask)
+    assert node.loops
+    assert f"'{node.name}' ({node.op}) ran last" in text
+    assert result == 3
+
+
 def test_waiting_says_what_runs_and_where_it_was_made(graph):
     """The text for people."""
     slow = Slow(turn=1)

@@ -15,6 +15,7 @@ from collections import deque
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from tfnb.common_runtime.running_nodes import holds_step
 from tfnb.core.cancellation import CancellationManager
 from tfnb.core.rendezvous import Rendezvous
 from tfnb.core.resource_mgr import ResourceMgr
@@ -215,6 +216,7 @@ class RunState:
         """What the step was asked to end with."""
         return None if self.stop is _HELD else self.stop
 
+    @holds_step(run_state="self")
     def heed_stop(self) -> None:
         """For who drives the step, between two nodes: waits while it is held.
 

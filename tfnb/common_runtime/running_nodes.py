@@ -48,6 +48,7 @@ class RunningNode:
       step_id: the step, as observers hear it.
       signature_id: of the step, as observers hear it; 0 where that is not known.
       thread: the ``threading.get_ident()`` of the thread that runs it.
+      is_held: it ran, and the step is held behind it.
     """
 
     name: str
@@ -59,6 +60,7 @@ class RunningNode:
     step_id: int = 0
     signature_id: int = 0
     thread: int = 0
+    is_held: bool = False
 
     @property
     def outermost(self) -> RunningNode:
@@ -78,7 +80,7 @@ class RunningNode:
         """The node in words, behind the loops around it; its callers are the reasons."""
         loops = self.loops if with_loops else ()
         found = [Finding(f"frame '{name}' is in iteration {i}", self.name) for name, i in loops]
-        text = f"'{self.name}' ({self.op}) runs"
+        text = f"'{self.name}' ({self.op}) {'ran last' if self.is_held else 'runs'}"
         reasons: tuple[Finding, ...] = ()
         if self.function:
             text += f", in function '{self.function}'"
@@ -105,6 +107,7 @@ class _Seen(NamedTuple):
     function: str = ""
     signature_id: int = 0
     waits: bool = False
+    is_held: bool = False
 
 
 class EmittedSource(Protocol):
@@ -175,6 +178,15 @@ def waits_for_others(*, run_state: str) -> Callable[[F], F]:
 
     def read(values: Mapping[str, Any]) -> _Seen:
         return _Seen(values.get(run_state), waits=True)
+
+    return _mark(read)
+
+
+def holds_step(*, run_state: str) -> Callable[[F], F]:
+    """Marks a function in which a step is held between two nodes; likewise."""
+
+    def read(values: Mapping[str, Any]) -> _Seen:
+        return _Seen(values.get(run_state), is_held=True)
 
     return _mark(read)
 
@@ -276,6 +288,7 @@ def _nodes_on(
     places: dict[RunState, list[_Place]] = {}  # by the step, callers first
     functions: dict[RunState, str] = {}  # by the call
     signature_ids: dict[RunState, int] = {}  # by the step
+    held: set[RunState] = set()
     insides = (frame for frame, _ in stack[1:])
     for (frame, line), inside in itertools.zip_longest(stack, insides):
         emitted = _emitted.get(frame.f_code.co_filename)
@@ -297,6 +310,8 @@ def _nodes_on(
             continue
         if seen.waits:
             places.pop(root, None)
+        if seen.is_held:
+            held.add(root)
         if seen.function:
             functions[seen.run_state] = seen.function
         if seen.signature_id:
@@ -316,7 +331,7 @@ def _nodes_on(
             node = _node(place, functions.get(place.run_state, ""), node)
             node = replace(node, signature_id=signature_ids.get(step, 0), thread=thread)
         assert node is not None
-        found.append(node)
+        found.append(replace(node, is_held=step in held))
     return found
 
 
