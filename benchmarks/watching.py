@@ -111,6 +111,28 @@ def traced_before(session: tf.Session, run: Callable[[], Any]) -> None:
 
 
 @row()
+def held_before(session: tf.Session, run: Callable[[], Any]) -> None:
+    """Steps were held, and let go."""
+    session._session.hold_steps()
+    session._session.let_steps_go()
+    run()
+
+
+@row()
+def panel_looked(session: tf.Session, run: Callable[[], Any]) -> None:
+    """JupyterLab's panel was open, with a view in a tab, and was closed."""
+    from tfnb.notebook.lab_link import LabLink
+    from tfnb.notebook.lab_snapshot import session_key
+
+    link = LabLink(lambda content, buffers: None)
+    run()
+    link.carry_out({"request": "watch"})
+    link.carry_out({"request": "open", "view": "graph", "session": session_key(session)})
+    link.stop()
+    assert not session._session.step_events.observers
+
+
+@row()
 def recorded_before(session: tf.Session, run: Callable[[], Any]) -> None:
     """``%%tfnb record`` and ``%%tfnb debug`` came and went."""
     tape, debugger = RunTape(lambda: session.graph), Debugger(session)

@@ -137,6 +137,8 @@ def test_a_running_loop_is_paused_resumed_and_cancelled(
     lab.page.wait_for_timeout(700)
     assert lines.inner_text() == before
     lab.page.screenshot(path=str(shots / "lab.png"))
+    assert complaints(lab.page, ".tfnb-lab-toolbar") == []
+    assert complaints(lab.page, ".tfnb-lab") == []
     press(panel, "Resume direct_1")
     toolbar.get_by_text("running").wait_for(timeout=LIMIT_MS)
     panel.get_by_role("button", name="Cancel step").click()
