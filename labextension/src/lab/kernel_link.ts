@@ -11,6 +11,8 @@ import { type Update, ViewModel } from "./view_model.ts";
 const COMM = "tfnb.lab";
 /** How often it is told that somebody looks; browsers slow hidden pages down to once a minute. */
 const WATCH_MS = 40_000;
+/** After so long without a key or a movement nobody looks, and a server may end a kernel that idles. */
+const AWAY_MS = 600_000;
 
 /** What a kernel is called whose process is another one from now on. */
 export const ENDS = ["starting", "restarting", "autorestarting", "terminating", "dead"];
@@ -43,6 +45,17 @@ interface Pending {
 const renderers = new Map<string, Promise<Renderer>>();
 let lastId = 0;
 
+let lastInput = Date.now();
+const links = new Set<KernelLink>();
+for (const type of ["pointermove", "pointerdown", "keydown", "wheel"]) {
+  const here = () => {
+    const wasAway = Date.now() - lastInput > AWAY_MS;
+    lastInput = Date.now();
+    if (wasAway) for (const link of links) link.renew();
+  };
+  document.addEventListener(type, here, { capture: true, passive: true });
+}
+
 export function newId(): string {
   lastId += 1;
   return `${Date.now().toString(36)}-${lastId}-${Math.random().toString(36).slice(2, 10)}`;
@@ -72,10 +85,8 @@ export class KernelLink {
   ) {
     kernel.iopubMessage.connect(this.onMessage);
     kernel.statusChanged.connect(this.onStatus);
-    this.timer = window.setInterval(() => {
-      if (this.isHere) this.ask("watch");
-      else this.look();
-    }, WATCH_MS);
+    this.timer = window.setInterval(() => this.renew(), WATCH_MS);
+    links.add(this);
     this.look();
   }
 
@@ -88,7 +99,16 @@ export class KernelLink {
     return () => this.listeners.delete(listener);
   }
 
+  /** Says that somebody looks, where that is so. */
+  renew(): void {
+    const runs = this.snapshot?.sessions.some((one) => one.running.length > 0);
+    if (!runs && Date.now() - lastInput > AWAY_MS) return;
+    if (this.isHere) this.ask("watch");
+    else this.look();
+  }
+
   dispose(): void {
+    links.delete(this);
     window.clearInterval(this.timer);
     this.kernel.iopubMessage.disconnect(this.onMessage);
     this.kernel.statusChanged.disconnect(this.onStatus);

@@ -26,6 +26,8 @@ export class ViewTab {
   private link: KernelLink | null = null;
   private undraw: (() => void) | undefined;
   private name = "";
+  /** The news that was there when it was drawn; later ones name it, as long as the kernel has it. */
+  private drawnWith: unknown = null;
   private state: "away" | "asking" | "drawn" | "refused" = "away";
   private readonly unlisten: () => void;
 
@@ -75,6 +77,7 @@ export class ViewTab {
         this.undraw = renderer.render({ model, el: this.place });
         this.name = name;
         this.state = "drawn";
+        this.drawnWith = link.snapshot;
         this.widget.title.label = title;
         this.widget.title.caption = `${title}, in ${link.name}`;
         this.notice.hidden = true;
@@ -90,7 +93,13 @@ export class ViewTab {
     if (found?.isHere) {
       // What was refused would be refused again, unless the kernel is another one.
       const isOther = this.link !== found;
-      if (this.state === "away" || (isOther && this.state !== "asking")) this.attach(false);
+      const { snapshot } = found;
+      // Nobody was heard of for a while, or another page closed it.
+      const isNews = snapshot !== null && snapshot !== this.drawnWith;
+      const isClosed = this.state === "drawn" && isNews && !(this.name in snapshot.views);
+      if (this.state === "away" || isClosed || (isOther && this.state !== "asking")) {
+        this.attach(false);
+      }
       return;
     }
     if (this.state === "asking") return;

@@ -238,6 +238,26 @@ def test_a_tab_says_that_its_kernel_is_gone_and_finds_the_next(
     wait_for_text(panel, "InteractiveSession")
 
 
+def test_a_tab_opens_again_what_the_kernel_has_closed(
+    lab: Lab, notebook_of: Callable[..., str]
+) -> None:
+    """Because it heard of nobody for long, as of a computer that slept."""
+    views = "from tfnb.notebook.extension import extension_of as of\nviews = of(get_ipython())"
+    views += "._lab.link.views"
+    lab.open(notebook_of("slept.ipynb", SETUP, f"{views}\nviews.close_all()", "views.titles()"))
+    panel = show_panel(lab)
+    lab.run(0)
+    wait_for_text(panel, "float32 (3, 2)")
+    open_graph(lab)
+    lab.run(1)
+    for _ in range(60):
+        lab.run(2)
+        if "Graph of direct_1" in str(lab.outputs(2)):
+            break
+        lab.page.wait_for_timeout(250)
+    assert "Graph of direct_1" in str(lab.outputs(2))
+
+
 def test_several_kernels_are_shown_side_by_side(lab: Lab, notebook_of: Callable[..., str]) -> None:
     """Each with its own sessions; names that are markup stay text."""
     hostile = (
