@@ -179,6 +179,76 @@ ROWS = [
     "tf.random.Generator.from_state([5, 0, 9], 1).normal([4])",
     "tf.random.create_rng_state(2**70, 1)",
     "in_turn(lambda g: g.normal([3]), lambda g: g.uniform([2]), lambda g: g.skip(5))",
+    *(
+        f"(lambda r, f, rr, s, rid: {row})(*raggeds())"
+        for row in (
+            "tf.where(r>2)",
+            "tf.where(tf.constant([True,False,True]), r, r*10)",
+            "tf.where(r>2, r, -r)",
+            "tf.tile(r,[2,1])",
+            "tf.tile(r,[1,2])",
+            "tf.tile(r,[2,3])",
+            "tf.tile(rr,[1,2,2])",
+            "tf.reverse(r,[0])",
+            "tf.reverse(r,[1])",
+            "tf.reverse(r,axis=[0,1])",
+            "tf.reverse(rr,[1])",
+            "tf.squeeze(tf.expand_dims(r,0),[0])",
+            "tf.squeeze(tf.expand_dims(r,1),[1])",
+            "tf.squeeze(tf.expand_dims(r,2),[2])",
+            "tf.one_hot(r,6)",
+            "tf.one_hot(r,6,axis=-1)",
+            "tf.math.unsorted_segment_sum(r,rid,3)",
+            "tf.math.unsorted_segment_max(r,rid,3)",
+            "tf.math.unsorted_segment_mean(f,rid,3)",
+            "tf.gather_nd(r,[[0],[2]])",
+            "tf.gather_nd(r,[[0,1],[2,2]])",
+            "tf.gather_nd(tf.constant([[1,2],[3,4]]),tf.ragged.constant([[[0,1]],[[1,1],[0,0]]],ragged_rank=1))",
+            "tf.batch_gather(r,tf.ragged.constant([[1,0],[],[2]]))",
+            "tf.nn.dropout(f,rate=0.0)",
+            "tf.math.reduce_std(f,axis=1)",
+            "tf.math.reduce_variance(f,axis=1)",
+            "tf.add_n([r,r,r])",
+            "tf.strings.join([s,s],'-')",
+            "tf.strings.reduce_join(s,axis=1,separator='+')",
+            "tf.strings.reduce_join(s,axis=0)",
+            "tf.nn.silu(f)",
+            "tf.math.zeta(f+2.0,f+1.0)",
+            "tf.dynamic_partition(r,[0,1,0],2)",
+            "tf.dynamic_partition(r,tf.ragged.constant([[0,1],[],[1,0,1]]),2)",
+            "tf.split(r,[1,2])",
+            "tf.reshape(r,[5])",
+            "tf.reshape(r,[-1])",
+            "tf.math.sigmoid(f)",
+            "tf.math.bincount(r)",
+            "tf.clip_by_value(f,1.,2.)",
+            "tf.math.scalar_mul(3,r)",
+            "tf.bitwise.invert(r)",
+            "tf.bitwise.bitwise_and(r,r)",
+            "tf.bitwise.left_shift(r,r)",
+            "tf.debugging.check_numerics(f,'x')",
+            "tf.dtypes.saturate_cast(f,tf.int32)",
+            "tf.math.special.dawsn(f)",
+            "tf.math.bessel_i0(f)",
+            "tf.math.multiply_no_nan(f,f)",
+            "tf.math.xlog1py(f,f)",
+            "tf.math.ndtri(f/10)",
+            "tf.math.erfinv(f/10)",
+            "tf.reduce_logsumexp(f,axis=1)",
+            "tf.io.decode_compressed(s)",
+            "tf.strings.length(s)",
+            "tf.expand_dims(r,-1)",
+            "tf.rank(rr)",
+            "tf.concat([r,r],1)",
+            "tf.ragged.stack([r,r])",
+            "tf.ragged.cross([s,s])",
+            "tf.ragged.cross_hashed([s,s],num_buckets=10)",
+            "tf.where(r > 2, r, None)",
+            "tf.squeeze(r)",
+            "tf.one_hot(r, 6, axis=0)",
+            "tf.sort(r)",
+        )
+    ),
 ]
 
 
@@ -247,7 +317,19 @@ def _values(tf: Any, rows: list[str], files: dict[str, Any]) -> dict[str, Any]:
         with tf.control_dependencies(found):
             return [*found, generator.state.read_value()]
 
+    def raggeds() -> Any:
+        """Numbers, fractions, numbers in two ragged dimensions, texts, numbers of segments."""
+        r = tf.ragged.constant([[1, 2], [], [3, 4, 5]])
+        return (
+            r,
+            tf.cast(r, tf.float32) + 0.5,
+            tf.ragged.constant([[[1], [2, 3]], [], [[4, 5, 6]]]),
+            tf.ragged.constant([["a", "b"], [], ["c", "d", "e"]]),
+            tf.ragged.constant([[0, 1], [], [1, 2, 0]]),
+        )
+
     functions = {
+        "raggeds": raggeds,
         "in_turn": in_turn,
         "operator_answers": operator_answers,
         "with_gradient": with_gradient,

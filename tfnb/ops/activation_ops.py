@@ -10,6 +10,7 @@ import numpy as np
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import merge_both_inputs, unchanged_shape
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import require_same_shape
@@ -354,6 +355,7 @@ def softplus(features: Any, name: str | None = None) -> Any:
     return softplus_op(features, name=name)
 
 
+@dispatchable
 def silu(features: Any, beta: Any = 1.0) -> Any:
     """Features * sigmoid(beta * features)."""
     features = convert_to_tensor(features, name="features")

@@ -185,6 +185,7 @@ def _like(t: Any, values: Any) -> Any:
     )
 
 
+@dispatchable
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
     """A cast that gives the nearest representable number where a number does not fit."""
     target = dtypes.as_dtype(dtype).base_dtype

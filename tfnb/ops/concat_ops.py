@@ -714,6 +714,7 @@ def _(op: Any, *grads: Any) -> Any:
     return concat(list(grads), op.inputs[2]), None, None
 
 
+@dispatchable
 def split(
     value: Any,
     num_or_size_splits: Any,

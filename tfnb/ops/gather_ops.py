@@ -347,6 +347,7 @@ def gather(
     return found
 
 
+@dispatchable
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     """Gathers along the last dimension of ``indices``, the ones before being the batch."""
     with name_scope(name, "BatchGather", [params, indices]):

@@ -16,6 +16,7 @@ from tfnb.core.shape_inference import (
 )
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import shape_text
@@ -245,6 +246,7 @@ def histogram_fixed_width(
         return histogram_fixed_width_op(values, value_range, nbins, dtype=dtype, name=scope)
 
 
+@dispatchable
 def bincount(
     arr: Any,
     weights: Any = None,

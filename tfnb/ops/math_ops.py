@@ -236,6 +236,7 @@ def div_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
         return div_no_nan_op(x, y, name=scope)
 
 
+@dispatchable
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
     """X * y, and 0 wherever y is 0, even where x is NaN or infinite.
 
@@ -403,6 +404,7 @@ def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:
 # ------------------------------------------------------------------------------------ sums of many
 
 
+@dispatchable
 def add_n(inputs: Any, name: str | None = None) -> Any:
     """The sum of a list of tensors of one shape and dtype.
 

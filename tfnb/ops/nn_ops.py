@@ -14,6 +14,7 @@ from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework import random_seed
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops import array_ops
@@ -304,6 +305,7 @@ def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> An
         return relu(bias_add(matmul(x, weights), biases), name=scope)
 
 
+@dispatchable
 def dropout(
     x: Any,
     keep_prob: Any = None,

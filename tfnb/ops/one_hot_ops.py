@@ -14,6 +14,7 @@ from tfnb.core.shape_inference import (
 )
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.ops.broadcasting import shape_text
 
@@ -84,6 +85,7 @@ def one_hot_op(
 one_hot_op.not_differentiable()
 
 
+@dispatchable
 def one_hot(
     indices: Any,
     depth: Any,

@@ -639,6 +639,7 @@ def reduce_euclidean_norm(
     return _reduce(euclidean_norm, input_tensor, axis, keepdims, name)
 
 
+@dispatchable
 def reduce_variance(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
@@ -662,6 +663,7 @@ def reduce_variance(
         return reduce_mean(squares, axis=axis, keepdims=keepdims)
 
 
+@dispatchable
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
@@ -671,6 +673,7 @@ def reduce_std(
         return sqrt_op(reduce_variance(x, axis=axis, keepdims=keepdims))
 
 
+@dispatchable
 def reduce_logsumexp(
     input_tensor: Any,
     axis: Any = None,

@@ -16,6 +16,7 @@ from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops
@@ -458,6 +459,7 @@ def _segment_sizes(data: Any, segment_ids: Any, num_segments: Any) -> Any:
     return maximum(counts, 1)
 
 
+@dispatchable
 def unsorted_segment_mean(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Any:
@@ -469,6 +471,7 @@ def unsorted_segment_mean(
         return unsorted_segment_sum(data, segment_ids, num_segments) / sizes
 
 
+@dispatchable
 def unsorted_segment_sqrt_n(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Any:

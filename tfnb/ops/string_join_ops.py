@@ -17,6 +17,7 @@ from tfnb.core.shape_inference import (
 )
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops, math_ops
 from tfnb.ops.broadcasting import shape_text
@@ -147,6 +148,7 @@ def reduce_join_op(
 reduce_join_op.not_differentiable()
 
 
+@dispatchable
 def reduce_join(
     inputs: Any,
     axis: Any = None,

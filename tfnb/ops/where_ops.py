@@ -51,6 +51,7 @@ def where_op(xp: Any, input: Any) -> Any:
     return xp.argwhere(value != 0).astype(np.int64, copy=False)
 
 
+@dispatchable
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """The coordinates where a condition holds, or elements of ``x`` there and of ``y`` elsewhere.
 

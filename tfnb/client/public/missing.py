@@ -123,7 +123,6 @@ _GROUPS = {
     ),
     "use tf.image.non_max_suppression over the boxes": "image.generate_bounding_box_proposals",
     "use tf.linalg.eigh of the dense matrix": "linalg.eigh_tridiagonal",
-    "use tf.sparse.cross and tf.sparse.cross_hashed": "ragged.cross ragged.cross_hashed",
     "tfnb starts no servers: use tf.Session with several devices": "train.Server",
     "write it with tf.quantization.fake_quant_with_min_max_vars": (
         "train.do_quantize_training_on_graphdef"

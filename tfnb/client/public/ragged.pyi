@@ -3,6 +3,8 @@
 from tfnb.ops.ragged.factory import boolean_mask as boolean_mask
 from tfnb.ops.ragged.factory import constant as constant
 from tfnb.ops.ragged.factory import constant_value as constant_value
+from tfnb.ops.ragged.factory import cross as cross
+from tfnb.ops.ragged.factory import cross_hashed as cross_hashed
 from tfnb.ops.ragged.factory import map_flat_values as map_flat_values
 from tfnb.ops.ragged.factory import placeholder as placeholder
 from tfnb.ops.ragged.factory import range_ as range
@@ -17,6 +19,8 @@ __all__ = [
     "boolean_mask",
     "constant",
     "constant_value",
+    "cross",
+    "cross_hashed",
     "map_flat_values",
     "placeholder",
     "range",

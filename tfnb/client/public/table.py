@@ -806,8 +806,8 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.ragged.factory": {
         "ragged": (
-            "boolean_mask constant constant_value map_flat_values placeholder range:range_ "
-            "segment_ids_to_row_splits stack stack_dynamic_partitions"
+            "boolean_mask constant constant_value cross cross_hashed map_flat_values placeholder "
+            "range:range_ segment_ids_to_row_splits stack stack_dynamic_partitions"
         ),
     },
     "tfnb.ops.ragged.ragged_tensor": {

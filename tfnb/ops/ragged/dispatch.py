@@ -7,6 +7,7 @@ of their own. Whoever adds one writes ``@handles("tf's function")``.
 from __future__ import annotations
 
 import functools
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +60,8 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     name = function.__name__
     if isinstance(function, OpDefinition):
         name = python_name(function.name)
+    if name not in _ELEMENTWISE:
+        importlib.import_module("tfnb.ops.ragged.shape_functions")  # adds handlers
     if name in _HANDLERS:
         return _HANDLERS[name](*args, **kwargs)
     if name in _ELEMENTWISE:
@@ -77,6 +80,11 @@ def _as_tensor(value: Any) -> Any:
 
 
 _ELEMENTWISE = frozenset((
+    "add_n", "bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "bessel_j0", "bessel_j1",
+    "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "bitwise_and",
+    "bitwise_or", "bitwise_xor", "dawsn", "decode_compressed", "dropout", "erfinv", "expint",
+    "fresnel_cos", "fresnel_sin", "invert", "left_shift", "multiply_no_nan", "ndtri",
+    "right_shift", "saturate_cast", "silu", "spence", "string_join", "xlog1py", "zeta",
     "abs", "absolute", "acos", "acosh", "add", "add_v2", "angle", "asin", "asinh", "as_string",
     "atan", "atan2", "atanh", "bitcast", "cast", "ceil", "check_numerics", "clip_by_value",
     "complex", "conj", "cos", "cosh", "decode_base64", "decode_raw", "digamma", "div",

@@ -24,7 +24,8 @@ from tfnb.ops.ragged_ops import ragged_range
 
 EXPORTS = {
     "ragged": [
-        "boolean_mask", "constant", "constant_value", "map_flat_values", "placeholder",
+        "boolean_mask", "constant", "constant_value", "cross", "cross_hashed", "map_flat_values",
+        "placeholder",
         "range:range_", "segment_ids_to_row_splits", "stack",
         "stack_dynamic_partitions",
     ]
@@ -308,3 +309,21 @@ def stack_dynamic_partitions(
         parts = dynamic_partition(data, math_ops.cast(partitions, dtypes.int32), num_partitions)
         lengths = array_ops.stack([array_ops.shape(part)[0] for part in parts])
         return RaggedTensor._of_splits(array_ops.concat(parts, 0), splits_of_lengths(lengths))
+
+
+def cross(inputs: Any, name: str | None = None) -> Any:
+    """Of each row all ways to pick one value of every column, as text with ``_X_`` between."""
+    from tfnb.ops.ragged.shape_functions import cross_of
+
+    with name_scope(name, "RaggedCross", inputs):
+        return cross_of(inputs, False, 0, 0)
+
+
+def cross_hashed(
+    inputs: Any, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
+) -> Any:
+    """Of each row all ways to pick one value of every column, as hashes."""
+    from tfnb.ops.ragged.shape_functions import cross_of
+
+    with name_scope(name, "RaggedCrossHashed", inputs):
+        return cross_of(inputs, True, num_buckets, 0xDECAFCAFFE if hash_key is None else hash_key)
