@@ -353,3 +353,34 @@ def test_views_of_one_graph_select_together(widget_page: WidgetPage, scene: Scen
     page.locator("#view1 .tfnb-card-name", has_text="wide").wait_for()
     assert not page.locator("#view2 .tfnb-card").is_visible()
     assert widget_page.problems == []
+
+
+def test_views_of_one_step_are_at_the_same_moment(
+    widget_page: WidgetPage, chain: tuple[Any, RunRecord]
+) -> None:
+    """The slider of one moves that of the other."""
+    record = chain[1]
+    widget_page.mount(record.scene, "run", record=record.encode())
+    page = widget_page.page
+    page.evaluate(
+        """async () => {
+          const get = (name) => model.get(name);
+          const url = URL.createObjectURL(new Blob([get("_esm")], {type: "text/javascript"}));
+          const widget = (await import(url)).default;
+          for (const i of [0, 1]) {
+            const el = document.createElement("div");
+            el.id = `view${i}`;
+            document.body.append(el);
+            const traits = {_options: {view: "run", colourBy: "kind", height: 200, group: "g"}};
+            widget.render({el, model: {get: (n) => traits[n] ?? get(n), send() {},
+              set: (n, v) => { traits[n] = v; }, save_changes() {}, on() {}, off() {}}});
+          }
+        }"""
+    )
+    for i in range(2):
+        page.locator(f"#view{i} [data-ready]").wait_for(state="attached")
+    page.locator("#view0").get_by_label("To the beginning").click()
+    page.wait_for_function("() => document.querySelector('#view1 .tfnb-slider').value === '0'")
+    page.locator("#view1").get_by_label("One event on").click()
+    page.wait_for_function("() => document.querySelector('#view0 .tfnb-slider').value !== '0'")
+    assert widget_page.problems == []
