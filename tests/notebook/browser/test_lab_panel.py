@@ -181,11 +181,12 @@ def test_views_of_steps_live_in_tabs(lab: Lab, notebook_of: Callable[..., str]) 
 
 
 _SAVED = """async () => {
-  for (;;) {
+  for (let i = 0; i < 300; i++) {
     const answer = await fetch("/lab/api/workspaces/default");
     if (answer.ok && (await answer.text()).includes("tfnb-view:")) return;
     await new Promise((go) => setTimeout(go, 100));
   }
+  throw new Error("the layout of the page is not saved");
 }"""
 
 
