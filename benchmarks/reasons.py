@@ -15,7 +15,7 @@ REASONS = {
         "The product is NumPy's BLAS to the last percent, rows divided among threads: OpenBLAS "
         "reaches about 100 GFLOP/s a core here, oneDNN a fifth more."
     ),
-    "matmul_2048": "As above: OpenBLAS against oneDNN.",
+    "matmul_2048": "As for `matmul_1024`: OpenBLAS against oneDNN.",
     "lenet_b64": (
         "The second convolution is half of it: its 5 by 5 filters save 64 % of the products by "
         "Winograd's way, and the transformations take most of that back; the third layer streams "
@@ -31,14 +31,16 @@ REASONS = {
         "400 operations on 16 KB: too small for a second thread. TensorFlow runs both branches "
         "of the gradient at the same time on its threads, so compare processor time."
     ),
-    "lstm_unrolled_forward": "As above: one thread against two; compare processor time.",
+    "lstm_unrolled_forward": (
+        "As for `lstm_unrolled_train`: one thread, small products; compare processor time."
+    ),
     "mlp_step": (
         "Two products of 26 million multiplications are 70 %: OpenBLAS against oneDNN. They are "
         "just large enough for a second thread."
     ),
     "softmax_1024x1000": (
-        "Five sweeps over the array, in tiles that stay in cache; TensorFlow's is one sweep of "
-        "vector instructions for each of three."
+        "NumPy's exponential is half of it, and its product of rows with a number each, which has "
+        "no fast loop, a quarter."
     ),
     "conv3x3_56x56x64_b8": "Winograd's way in NumPy: OpenBLAS on 36 products, and transformations.",
     "max_pool_32x56x56x64": "Three sweeps of `np.maximum` against one.",
