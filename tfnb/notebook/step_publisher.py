@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tfnb.notebook.step_recorder import EventLog
 
 UPDATES_PER_SECOND = 18.0
-_JOIN_TIMEOUT_S = 10.0
+_JOIN_TIMEOUT_S = 3.0
 _log = logging.getLogger("tfnb")
 
 
@@ -61,11 +61,18 @@ class StepPublisher:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread and publishes the final state."""
+        """Ends the thread and publishes the final state, unless the sink is stuck."""
         self._stopping.set()
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.join(_JOIN_TIMEOUT_S)
+            if thread.is_alive():
+                # Showing the end would take as long: whoever ran the steps goes on without.
+                _log.warning(
+                    "The viewer of the steps has not answered for %g s and was left behind.",
+                    _JOIN_TIMEOUT_S,
+                )
+                return
         self._publish_or_log(is_final=True)
 
     def publish(self, *, is_final: bool = False) -> bool:
