@@ -44,6 +44,8 @@ def test_a_kernel_that_dies_leaves_a_word_in_its_view(
     notice.wait_for(state="visible", timeout=30_000)
     assert notice.inner_text().startswith("Nothing was heard of the kernel for")
     assert page.locator(".tfnb-view-progress .tfnb-item").count() > 0
+    page.locator(".jp-Dialog .jp-mod-accept").click()
+    page.locator(".jp-Dialog").wait_for(state="detached")
     page.screenshot(path=shots / "gone.png")
 
 
