@@ -36,8 +36,6 @@ DIFFERENT: dict[str, tuple[str, ...]] = {
     "functions_that_call_each_other": ("InvalidArgumentError",),
     # TensorFlow looks for the file: a loaded graph may not even ask whether it is there.
     "restore_from_nowhere": ("PermissionDeniedError",),
-    # TensorFlow gives a part of the text.
-    "compressed_text_that_is_cut_off": ("DataLossError",),
     # TensorFlow cannot decode its own error's text.
     "example_that_is_none": ("InvalidArgumentError",),
     # TensorFlow does not end.
