@@ -1,28 +1,26 @@
 """What the tensors of one recorded step weigh: who made them, and how long they were held.
 
-Buffers are followed by weak references (``common_runtime/allocation_tracker.py``), so that
-recording keeps nothing alive.  What was there before the step (constants, variables, feeds) is not
-counted, nor are scalars, which weigh nothing to speak of.  A recorded step writes no result over
-its input, which an unrecorded one may do.
+Buffers are followed by weak references, so that recording keeps nothing alive.  What was there
+before the step (constants, variables, feeds) is not counted, nor are scalars, which weigh nothing
+to speak of.  A recorded step writes no result over its input, which an unrecorded one may do.
 """
 
 from __future__ import annotations
 
+import weakref
+from collections import deque
 from dataclasses import dataclass
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.common_runtime.allocation_tracker import AllocationTracker
 from tfnb.core.resource_mgr import RefCell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from tfnb.common_runtime.allocation_tracker import Buffer
-
 MAX_TENSORS = 100_000
 """Of how many tensors a step's record tells."""
 
@@ -46,8 +44,19 @@ _KEPT = frozenset(
 )
 
 
+class _Reference(weakref.ref[Any]):
+    """A weak reference to a buffer's owner; ``row`` is -1 for what was there before."""
+
+    __slots__ = ("key", "row")
+    key: int
+    row: int
+
+
 class StepMemory:
-    """Hears of what the nodes of one step give.
+    """Hears of what the nodes of one step give; the thread that drives the step calls it.
+
+    A reference that dies, in any thread, lays itself into a deque and runs no Python code that an
+    interrupt could strike; a buffer counts as freed from the next node on.
 
     Args:
       ops: the op of every node, by partition.
@@ -55,39 +64,64 @@ class StepMemory:
 
     def __init__(self, ops: Sequence[Sequence[str]]) -> None:
         self._ops = ops
-        self._tracker = AllocationTracker()
-        # Buffer, partition, node id, output, dtype and shape
-        self.made: list[tuple[Buffer, int, int, int, str]] = []
+        self._known: dict[int, _Reference] = {}  # by id of the owner
+        self._dead: deque[_Reference] = deque()
+        self._on_death = self._dead.append
+        self.forms: dict[tuple[Any, tuple[int, ...]], int] = {}  # (dtype, shape) -> number
+        # Partition, node id, output, form, bytes, moment
+        self.made: list[tuple[int, int, int, int, int, int]] = []
+        self.freed_ns: list[int] = []  # of each; 0 while it is held
         self.places: list[tuple[int, int]] = []  # frame and iteration of each, as they get known
 
     def note(self, partition: int, node_id: int, outputs: Sequence[Any]) -> None:
         """A node gave these."""
-        op = self._ops[partition][node_id]
+        now = perf_counter_ns()
+        if self._dead:
+            self._settle(now - 1)  # before anything new is there
+        known, made = self._known, self.made
         for slot, given in enumerate(outputs):
             value = given.value if isinstance(given, RefCell) else given
-            if not getattr(value, "shape", ()) or not hasattr(value, "nbytes"):
+            shape = getattr(value, "shape", None)
+            if not shape or not hasattr(value, "nbytes"):
                 continue
-            buffer, is_first = self._tracker.find(value)
-            if not is_first or value is not given or op in _KEPT or len(self.made) >= MAX_TENSORS:
+            owner = value
+            while owner.base is not None and isinstance(owner.base, type(value)):
+                owner = owner.base
+            key = id(owner)
+            if key in known or len(made) >= MAX_TENSORS:
                 continue
-            self._tracker.made(buffer, "", "")
-            shape = "×".join(map(str, value.shape))
-            self.made.append((buffer, partition, node_id, slot, f"{_dtype(value)} {shape}"))
+            reference = known[key] = _Reference(owner, self._on_death)
+            reference.key, reference.row = key, -1
+            if value is given and self._ops[partition][node_id] not in _KEPT:
+                reference.row = len(made)
+                form = self.forms.setdefault((value.dtype, shape), len(self.forms))
+                made.append((partition, node_id, slot, form, owner.nbytes, now))
+                self.freed_ns.append(0)
+
+    def _settle(self, now: int) -> None:
+        while self._dead:
+            reference = self._dead.popleft()
+            if self._known.get(reference.key) is reference:
+                del self._known[reference.key]
+            if reference.row >= 0:
+                self.freed_ns[reference.row] = now
 
     def place(self, frame_id: int, iteration: int) -> None:
         """The node that gave the latest ran in this iteration."""
-        while len(self.places) < len(self.made):
-            self.places.append((frame_id, iteration))
+        missing = len(self.made) - len(self.places)
+        if missing:
+            self.places += [(frame_id, iteration)] * missing
 
     def finish(self) -> None:
         """The step is over."""
         self.place(0, 0)
-        self._tracker.finish()
+        self._settle(perf_counter_ns())
+        self._known.clear()
 
 
-def _dtype(value: Any) -> str:
-    name = str(value.dtype)
-    return "string" if name == "object" else name
+def _form_text(dtype: Any, shape: tuple[int, ...]) -> str:
+    name = str(dtype)
+    return f"{'string' if name == 'object' else name} {'×'.join(map(str, shape))}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,22 +153,14 @@ class RecordedTensors:
         cls, memory: StepMemory, place_of: Sequence[Sequence[int]], started_ns: int
     ) -> RecordedTensors:
         """Columns of what was heard."""
-        forms: dict[str, int] = {}
         rows = [
-            (
-                place_of[partition][node_id],
-                slot,
-                iteration,
-                partition,
-                forms.setdefault(form, len(forms)),
-            )
-            for (_, partition, node_id, slot, form), (_, iteration) in zip(
+            (place_of[partition][node_id], slot, iteration, partition, form)
+            for (partition, node_id, slot, form, _, _), (_, iteration) in zip(
                 memory.made, memory.places
             )
         ]
-        buffers = [row[0] for row in memory.made]
         numbers = np.array(rows, np.int64).reshape(len(rows), 5)
-        freed = np.array([one.freed_ns for one in buffers], np.float64)
+        freed = np.array(memory.freed_ns, np.float64)
         node, slot, iteration, partition, form = (
             np.clip(numbers[:, i], 0, 2**31 - 1).astype(np.int32) for i in range(5)
         )
@@ -143,11 +169,11 @@ class RecordedTensors:
             slot=slot,
             iteration=iteration,
             partition=partition,
-            num_bytes=np.array([one.num_bytes for one in buffers], np.float64),
-            made_ns=np.array([one.allocated_ns - started_ns for one in buffers], np.float64),
+            num_bytes=np.array([row[4] for row in memory.made], np.float64),
+            made_ns=np.array([row[5] - started_ns for row in memory.made], np.float64),
             freed_ns=np.where(freed > 0, freed - started_ns, np.inf),
             form=form,
-            forms=tuple(forms),
+            forms=tuple(_form_text(dtype, shape) for dtype, shape in memory.forms),
         )
 
     def __len__(self) -> int:
