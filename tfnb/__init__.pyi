@@ -581,6 +581,7 @@ from tfnb.ops.string_ops import string_strip as string_strip
 from tfnb.ops.string_ops import substr as substr
 from tfnb.ops.template import make_template as make_template
 from tfnb.ops.tensor_array import TensorArray as TensorArray
+from tfnb.ops.top_k_ops import approx_top_k as approx_top_k
 from tfnb.ops.transpose_ops import invert_permutation as invert_permutation
 from tfnb.ops.transpose_ops import matrix_transpose as matrix_transpose
 from tfnb.ops.transpose_ops import reverse as reverse
@@ -739,6 +740,7 @@ __all__ = [
     "all_variables",
     "angle",
     "app",
+    "approx_top_k",
     "arg_max",
     "arg_min",
     "argmax",

@@ -249,6 +249,9 @@ ROWS = [
             "tf.sort(r)",
         )
     ),
+    "with_gradient(lambda x: tf.nn.approx_max_k(x, 3)[0], logits)",
+    "tf.math.approx_max_k(np.float32([[3, 1, 2, 5, 5, 4]]), 3)",
+    "tf.nn.approx_max_k(logits, 9)",
 ]
 
 

@@ -33,3 +33,20 @@ def test_values_are_tensorflows(row: str) -> None:
             continue
         rtol = 1e-8 if value.dtype.itemsize > 8 - 4 * (value.dtype.kind == "f") else 2e-4
         np.testing.assert_allclose(found[name], value, rtol=rtol, atol=2e-5)
+
+
+def test_the_smallest_along_any_axis() -> None:
+    """TensorFlow's CPU has no kernel for these; the gradient goes to the chosen elements."""
+    x = np.random.RandomState(0).randn(3, 5, 2).astype(np.float32)
+    with tf.Graph().as_default(), tf.Session() as session:
+        tensor = tf.constant(x)
+        for axis in (0, 1, 2, -2):
+            values, indices = tf.nn.approx_min_k(tensor, 2, reduction_dimension=axis)
+            slopes = tf.gradients(values * 3.0, tensor)[0]
+            found, places, slope = session.run([values, indices, slopes])
+            wanted = np.take(np.sort(x, axis), [0, 1], axis)
+            np.testing.assert_array_equal(found, wanted)
+            np.testing.assert_array_equal(np.take_along_axis(x, places, axis), wanted)
+            expected = np.zeros_like(x)
+            np.put_along_axis(expected, places, 3.0, axis)
+            np.testing.assert_array_equal(slope, expected)

@@ -18,7 +18,11 @@ from tfnb.ops.cwise_binary_ops import equal
 from tfnb.ops.reduction_ops import reduce_prod, reduce_sum
 from tfnb.ops.sequence_ops import range_
 
-EXPORTS = {"nn": ["in_top_k", "top_k"], "math": ["in_top_k", "top_k"]}
+EXPORTS = {
+    "tf": ["approx_top_k"],
+    "nn": ["approx_max_k", "approx_min_k", "in_top_k", "top_k"],
+    "math": ["approx_max_k", "approx_min_k", "in_top_k", "top_k"],
+}
 
 
 # -------------------------------------------------------------------------------------------- top k
@@ -144,6 +148,86 @@ def top_k(
 ) -> Any:
     """The k largest entries of the last dimension and their indices."""
     return top_k_v2(input, k, sorted=sorted, index_type=index_type, name=name)
+
+
+def _approx_shape(c: InferenceContext) -> list[TensorShape]:
+    axis, k = c.attr("reduction_dimension"), c.attr("k")
+    dims = c.with_rank_at_least(0, 1).dim_values
+    if dims is None:
+        return [UNKNOWN_SHAPE] * 2
+    if not -len(dims) <= axis < len(dims):
+        raise ValueError(f"reduction_dimension {axis} is not in a shape of rank {len(dims)}")
+    size = dims[axis]
+    if size is not None and size < k:
+        raise ValueError(f"input must have last dimension >= k = {k} but was {size}")
+    found = list(dims)
+    found[axis] = k
+    return [TensorShape(found)] * 2
+
+
+@register_op(
+    "ApproxTopK",
+    "input: T -> values: T, indices: int32",
+    "k: int >= 0",
+    "reduction_dimension: int = -1",
+    "recall_target: float = 0.949999988",
+    "is_max_k: bool = true",
+    "reduction_input_size_override: int = -1",
+    "aggregate_to_topk: bool = true",
+    "T: {half, bfloat16, float}",
+    shape=_approx_shape,
+)
+def approx_top_k(
+    xp: Any, x: Any, *, k: int, reduction_dimension: int, is_max_k: bool
+) -> tuple[Any, Any]:
+    """The k largest or smallest along an axis: exactly these, as on TensorFlow's CPU."""
+    rows = xp.moveaxis(x, reduction_dimension, -1)
+    values, indices = _top_k(xp, rows if is_max_k else -rows, k, np.int32)
+    values = values if is_max_k else -values
+    return tuple(xp.moveaxis(part, -1, reduction_dimension) for part in (values, indices))
+
+
+@approx_top_k.gradient
+def _(op: Any, grad: Any, _: Any) -> Any:
+    axis, x, places = op.get_attr("reduction_dimension"), op.inputs[0], op.outputs[1]
+    axis = axis % x.shape.with_rank_at_least(1).ndims
+    # Along a new axis behind the chosen ones: whether a place is where one of them was.
+    chosen = array_ops.one_hot(places, array_ops.shape(x)[axis], dtype=grad.dtype, axis=axis + 1)
+    return reduce_sum(chosen * array_ops.expand_dims(grad, axis + 1), axis=axis)
+
+
+def approx_max_k(
+    operand: Any,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+    name: str | None = None,
+) -> Any:
+    """The k largest entries along an axis and their indices, exactly."""
+    return approx_top_k(
+        operand, k=k, reduction_dimension=reduction_dimension, recall_target=recall_target,
+        is_max_k=True, reduction_input_size_override=reduction_input_size_override,
+        aggregate_to_topk=aggregate_to_topk, name=name,
+    )  # fmt: skip
+
+
+def approx_min_k(
+    operand: Any,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+    name: str | None = None,
+) -> Any:
+    """The k smallest entries along an axis and their indices, exactly."""
+    return approx_top_k(
+        operand, k=k, reduction_dimension=reduction_dimension, recall_target=recall_target,
+        is_max_k=False, reduction_input_size_override=reduction_input_size_override,
+        aggregate_to_topk=aggregate_to_topk, name=name,
+    )  # fmt: skip
 
 
 # ----------------------------------------------------------------------------------------- in top k

@@ -127,6 +127,8 @@ from tfnb.ops.special_math_ops import lgamma as lgamma
 from tfnb.ops.special_math_ops import ndtri as ndtri
 from tfnb.ops.special_math_ops import polygamma as polygamma
 from tfnb.ops.special_math_ops import zeta as zeta
+from tfnb.ops.top_k_ops import approx_max_k as approx_max_k
+from tfnb.ops.top_k_ops import approx_min_k as approx_min_k
 from tfnb.ops.top_k_ops import in_top_k as in_top_k
 from tfnb.ops.top_k_ops import top_k as top_k
 from tfnb.ops.transpose_ops import invert_permutation as invert_permutation
@@ -141,6 +143,8 @@ __all__ = [
     "add",
     "add_n",
     "angle",
+    "approx_max_k",
+    "approx_min_k",
     "argmax",
     "argmin",
     "asin",

@@ -73,7 +73,6 @@ _NO_SPECS = (
 _NO_OPERATORS = "multiply the spectrum with tf.signal.fft, or use tf.linalg.LinearOperatorToeplitz"
 _NO_SDCA = "use an optimizer of tf.train with tf.losses"
 _AS_TEXT = "decode it with tf.py_func"
-_APPROXIMATE = "use tf.nn.top_k, which is exact"
 _NO_FFT_OF_MANY = "use tf.fft, tf.fft2d or tf.fft3d of transposed axes"
 _OPERATORS = "Circulant Circulant2D Circulant3D"
 _GROUPS = {
@@ -94,9 +93,6 @@ _GROUPS = {
     _AS_TEXT: (
         "image.decode_jxl image.decode_webp io.decode_jxl io.decode_webp io.decode_proto "
         "io.encode_proto"
-    ),
-    _APPROXIMATE: (
-        "approx_top_k nn.approx_max_k nn.approx_min_k math.approx_max_k math.approx_min_k"
     ),
     _NO_FFT_OF_MANY: (
         "fftnd ifftnd irfftnd rfftnd signal.fftnd signal.ifftnd signal.irfftnd signal.rfftnd"

@@ -134,11 +134,15 @@ from tfnb.ops.space_ops import batch_to_space as batch_to_space
 from tfnb.ops.space_ops import depth_to_space as depth_to_space
 from tfnb.ops.space_ops import space_to_batch as space_to_batch
 from tfnb.ops.space_ops import space_to_depth as space_to_depth
+from tfnb.ops.top_k_ops import approx_max_k as approx_max_k
+from tfnb.ops.top_k_ops import approx_min_k as approx_min_k
 from tfnb.ops.top_k_ops import in_top_k as in_top_k
 from tfnb.ops.top_k_ops import top_k as top_k
 
 __all__ = [
     "all_candidate_sampler",
+    "approx_max_k",
+    "approx_min_k",
     "atrous_conv2d",
     "atrous_conv2d_transpose",
     "avg_pool",

@@ -1120,8 +1120,9 @@ TABLE: dict[str, dict[str, str]] = {
         "testing": "register_test_ops",
     },
     "tfnb.ops.top_k_ops": {
-        "math": "in_top_k top_k",
-        "nn": "in_top_k top_k",
+        "math": "approx_max_k approx_min_k in_top_k top_k",
+        "nn": "approx_max_k approx_min_k in_top_k top_k",
+        "tf": "approx_top_k",
     },
     "tfnb.ops.training.adadelta": {
         "train": "AdadeltaOptimizer",
@@ -1711,7 +1712,7 @@ OPS: dict[str, str] = {
         "TensorArrayWrite TensorArrayWriteV2"
     ),
     "tfnb.ops.test_only_ops": "Old",
-    "tfnb.ops.top_k_ops": "InTopK InTopKV2 NthElement TopK TopKV2",
+    "tfnb.ops.top_k_ops": "ApproxTopK InTopK InTopKV2 NthElement TopK TopKV2",
     "tfnb.ops.transpose_ops": (
         "ConjugateTranspose InvertPermutation Reverse ReverseSequence ReverseV2 Roll Transpose"
     ),
