@@ -257,6 +257,8 @@ class OpDefinition:
 
 def _plain(default: Any) -> Any:
     """The default of an attribute as a caller would write it."""
+    if isinstance(default, float):
+        return float(f"{default:.7g}")  # attributes are of single precision
     return default.decode() if isinstance(default, bytes) else default
 
 
