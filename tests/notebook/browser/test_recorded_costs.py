@@ -103,7 +103,7 @@ def test_a_scene_without_a_record_offers_no_costs(widget_page: WidgetPage) -> No
 
 
 def test_the_timeline_lists_what_is_held_at_a_moment(
-    widget_page: WidgetPage, chain: tuple[Any, RunRecord]
+    widget_page: WidgetPage, chain: tuple[Any, RunRecord], shots: Path
 ) -> None:
     """With the pointer over the curve, and by key at the peak."""
     page = mount_run(widget_page, chain[1])
@@ -117,6 +117,7 @@ def test_the_timeline_lists_what_is_held_at_a_moment(
     )
     held = page.locator(".tfnb-held li").all_inner_texts()
     assert "8.2 kB · float32 2048" in held[0]
+    page.locator(".tfnb").screenshot(path=shots / "timeline.png")
     box = canvas.bounding_box()
     page.mouse.move(box["x"] + 176, box["y"] + box["height"] - 12)
     page.wait_for_function(
@@ -181,7 +182,7 @@ def passes_of_small_graph() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
-def test_passes_are_walked_through(widget_page: WidgetPage, is_dark: bool) -> None:
+def test_passes_are_walked_through(widget_page: WidgetPage, shots: Path, is_dark: bool) -> None:
     """By mouse and by keys; what is folded is marked before and after, its node stays selected."""
     widget_page.mount(
         None, "passes", colour_by="change", passes=passes_of_small_graph(), is_dark=is_dark
@@ -196,6 +197,9 @@ def test_passes_are_walked_through(widget_page: WidgetPage, is_dark: bool) -> No
     assert scale.get_attribute("aria-label") == "layer/scale, Mul, folded"
     scale.click()
     assert "became a constant" in page.locator(".tfnb-card").inner_text()
+    if not is_dark:
+        widget_page.settle()
+        page.locator(".tfnb").screenshot(path=shots / "passes.png")
     page.get_by_role("button", name="After").click()
     page.wait_for_selector(f'.tfnb-passes[data-shown="{number} after"]')
     page.wait_for_function(
