@@ -67,17 +67,23 @@ class ErrorView:
         full = self._original(kind, error, traceback, *args, **options)
         if not self._is_on() or not is_ours(error, traceback):
             return full
-        self.traceback = "\n".join(full)
+        before, self.traceback = self.traceback, "\n".join(full)
         lines = error_lines(error, traceback)
         if is_notebook(self._shell):
+            # Kernels ask twice; the number of the cell is part of the text.
+            if self.traceback == before:
+                return self._coloured(lines)
             html = error_html(error, self.traceback)
             show({"text/html": html, "text/plain": _FULL}, raw=True)
         else:
             lines = [*lines[: MAX_LINES - 1], _FULL]
-        if getattr(self._shell, "colors", "nocolor").lower() != "nocolor":
-            head, colon, rest = lines[0].partition(":")
-            lines[0] = f"\x1b[31;1m{head}\x1b[0m{colon}{rest}"
-        return lines
+        return self._coloured(lines)
+
+    def _coloured(self, lines: list[str]) -> list[str]:
+        if getattr(self._shell, "colors", "nocolor").lower() == "nocolor":
+            return lines
+        head, colon, rest = lines[0].partition(":")
+        return [f"\x1b[31;1m{head}\x1b[0m{colon}{rest}", *lines[1:]]
 
 
 def is_ours(error: Any, traceback: TracebackType | None) -> bool:
