@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import zlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import tfnb as tf
@@ -54,6 +55,10 @@ class Program:
         """The program."""
         return {"graph": self.graph.as_graph_def().SerializeToString(), "runs": self.runs}
 
+    def of_version(self, producer: int) -> None:
+        """Makes it a graph of an earlier TensorFlow, which had ops that there are no more."""
+        self.graph._versions = replace(self.graph._versions, producer=producer)
+
 
 def _flat(made: Any) -> list[Any]:
     if made is None:
@@ -93,5 +98,6 @@ def load() -> dict[str, Callable[[Draw, Program], None]]:
     importlib.import_module("tests.random_programs.containers")
     importlib.import_module("tests.random_programs.files")
     importlib.import_module("tests.random_programs.functional")
+    importlib.import_module("tests.random_programs.old")
     importlib.import_module("tests.random_programs.pipelines")
     return MAKERS

@@ -125,13 +125,15 @@ class HashTable(LookupTable):
         """Fills the table from tensors.
 
         Raises:
-          InvalidArgumentError: there are more or fewer values than keys.
+          InvalidArgumentError: there are more or fewer values than keys, or none.
           FailedPreconditionError: it holds something else, or a key has two values.
         """
         if np.size(keys) != np.size(values):
             raise errors.invalid_argument(
                 f"Keys and values must have the same size {np.size(keys)} vs {np.size(values)}"
             )
+        if not np.size(keys):
+            raise errors.invalid_argument("keys and values cannot be empty tensors.")
         self.fill(zip(np.asarray(keys).reshape(-1).tolist(), self._rows(values)), np.size(keys))
 
     def fill(self, entries: Iterable[tuple[Any, Any]], count: int) -> None:

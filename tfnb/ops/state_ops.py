@@ -109,9 +109,7 @@ def variable_op(
     ctx: Any, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
 ) -> RefCell:
     """A reference to a buffer that lives as long as the session; an older form."""
-    return _variable(
-        ctx, dtype, shape if shape.dim_values else UNKNOWN_SHAPE, container, shared_name
-    )
+    return _variable(ctx, dtype, shape, container, shared_name)
 
 
 @register_op(
