@@ -9,10 +9,11 @@ import pytest
 
 import tfnb as tf
 from tfnb.core import op_registry
+from tfnb.core.step_events import StepObserver
 from tfnb.framework.function import Defun, from_library
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 REFUSED = "came from a file, wants to"
@@ -478,6 +479,29 @@ def test_sizes_of_tensors_are_limited() -> None:
             session.run("table:0", {"row:0": np.ones(100)})
     with tf.Session(graph=tf.Graph()) as other, other.graph.as_default():
         assert other.run(tf.fill([2000], 1.0)).size == 2000
+
+
+def test_sizes_are_limited_in_recorded_steps_too() -> None:
+    """Who listens to what nodes give takes nobody's place."""
+
+    def build() -> None:
+        row = tf.placeholder(tf.float32, [None], name="row")
+        tf.multiply(row[:, None], row[None], name="table")
+
+    class Listener(StepObserver):
+        def tensors_made(
+            self, step_id: int, partition: int, node_id: int, outputs: Sequence[Any]
+        ) -> None:
+            heard.append(node_id)
+
+    heard: list[int] = []
+    with load(build) as session:
+        tf.safety.limits(session.graph, max_tensor_bytes=4000)
+        session.run("table:0", {"row:0": np.ones(10)})
+        session._session.step_events.add(Listener())
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="allows 4,000"):
+            session.run("table:0", {"row:0": np.ones(100)})
+    assert heard
 
 
 def test_nodes_of_a_file_are_limited() -> None:
