@@ -109,3 +109,13 @@ def test_a_notebook_watches_no_session_unasked(
     capsys.readouterr()
     run(loaded, "%tfnb placement")
     assert "\nran" in capsys.readouterr().out
+
+
+def test_the_cell_that_loads_the_extension_is_known(shell: Any) -> None:
+    """Its operations say its number, as those of later cells do."""
+    shell.run_cell("1 + 1", store_history=True)
+    number = shell.execution_count
+    cell = "import tfnb as tf\n%load_ext tfnb\nx = tf.constant(1.0)"
+    shell.run_cell(cell, store_history=True)
+    site = shell.user_ns["x"].op.creation_site
+    assert (site.cell, site.line, site.text) == (number, 3, "x = tf.constant(1.0)")

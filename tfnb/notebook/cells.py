@@ -21,8 +21,13 @@ class CellRegistrar:
         self.cell_id = ""
 
     def install(self) -> None:
-        """Begins, with the next cell."""
+        """Begins, with the cell that runs."""
         self._shell.events.register("pre_run_cell", self.register)
+        inputs = getattr(self._shell.history_manager, "input_hist_raw", [])
+        if inputs and inputs[-1]:
+            # The input stored last is the cell that loads the extension; its number is its place.
+            self.current = len(inputs) - 1
+            self._register(inputs[-1], self._shell.transform_cell(inputs[-1]))
 
     def remove(self) -> None:
         """Ends."""
@@ -35,8 +40,13 @@ class CellRegistrar:
         shell, source = self._shell, info.raw_cell
         self.current = _number_of(shell)
         self.cell_id = getattr(info, "cell_id", None) or ""
-        transformed = getattr(info, "transformed_cell", None) or shell.transform_cell(source)
-        filename = str(shell.compile.get_code_name(source, transformed, self.current))
+        self._register(
+            source, getattr(info, "transformed_cell", None) or shell.transform_cell(source)
+        )
+
+    def _register(self, source: str, transformed: str) -> None:
+        code_name = self._shell.compile.get_code_name
+        filename = str(code_name(source, transformed, self.current))
         register_cell(filename, self.current, source)
 
 
