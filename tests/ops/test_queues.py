@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import numpy as np
@@ -210,3 +211,22 @@ def test_a_queue_may_pass_for_one_of_the_first_version(sess):
     old = tf.raw_ops.FakeQueue(resource=queue.queue_ref)
     sess.run(tf.raw_ops.QueueEnqueue(handle=old, components=[tf.constant(4)]))
     assert sess.run(queue.dequeue()) == 4
+
+
+def test_two_steps_that_are_first_to_use_a_queue_use_the_same_one(sess):
+    """However they run into each other."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for _ in range(20):
+            queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
+            put, take = queue.enqueue(5.0), queue.dequeue()
+            with tf.Session() as sess:
+                threads = [threading.Thread(target=sess.run, args=(one,)) for one in (take, put)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join(30)
+                    assert not thread.is_alive()
+    finally:
+        sys.setswitchinterval(interval)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.array_module import LentArray
+from tfnb.core.made_once import made_once
 from tfnb.core.resource_mgr import ResourceMgr
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Device:
         self.memory_limit = memory_limit
         self.resource_manager = ResourceMgr(name)
 
-    @cached_property
+    @made_once
     def incarnation(self) -> int:
         """A number that no other device has."""
         return int.from_bytes(os.urandom(8), "little") >> 1 | 1

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.cpu_device import CpuDevice
 from tfnb.core import array_module, errors
+from tfnb.core.made_once import made_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ class DeviceMgr:
     def __init__(self, devices: Iterable[Device]) -> None:
         self.devices = tuple(devices)
 
-    @cached_property
+    @made_once
     def _by_name(self) -> dict[str, Device]:
         found = {device.name: device for device in self.devices}
         for device in self.devices:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from functools import cached_property
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +63,7 @@ from tfnb.common_runtime.step_stats_collector import RunRecorder, add_allocation
 from tfnb.common_runtime.thread_pool import NO_POOLS, InterOpThreadPools
 from tfnb.common_runtime.waiting import explain_steps, explained
 from tfnb.core import errors
+from tfnb.core.made_once import made_once
 from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
 from tfnb.core.step_events import IDLE_HOOKS, StepEvents
@@ -137,25 +137,25 @@ class DirectSession(Session):
 
     # What few sessions need is made when it is.
 
-    @cached_property
+    @made_once
     def cost_model_manager(self) -> CostModelManager:
         """The cost models of the signatures that are measured."""
         return CostModelManager()
 
-    @cached_property
+    @made_once
     def fed_texts(self) -> FedTexts:
         """What texts the session was fed."""
         return FedTexts()
 
-    @cached_property
+    @made_once
     def _sync_on_finish(self) -> bool:
         return session_settings.sync_on_finish()
 
-    @cached_property
+    @made_once
     def _callables(self) -> Callables:
         return Callables(weakref.proxy(self))
 
-    @cached_property
+    @made_once
     def _partial_runs(self) -> PartialRuns:
         return PartialRuns(weakref.proxy(self))
 

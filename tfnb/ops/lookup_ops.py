@@ -26,7 +26,7 @@ from tfnb.ops.lookup_tables import (
     MutableHashTable,
     entries_of_text,
 )
-from tfnb.ops.named_resources import find_resource
+from tfnb.ops.named_resources import find_resource, own_resource
 
 EXPORTS = {
     "tf": ["tables_initializer", "initialize_all_tables"],
@@ -177,21 +177,17 @@ def _table(
     attrs = ctx.attrs
     key_dtype, value_dtype = _checked_dtypes(ctx, supported)
     container, shared_name = _name(attrs["container"]), _name(attrs["shared_name"])
-    handle = ctx.kernel_state.get("handle")
-    if handle is None or ctx.resource_manager.find(container, _TYPE, handle.name) is None:
-        name = shared_name
-        if not name:
-            own = attrs["use_node_name_sharing"]
-            name = ctx.node_name if own else f"_{next(_numbers)}_{ctx.node_name}"
-        shape = _sizes(value_shape)
-        table = ctx.resource_manager.lookup_or_create(
-            container, _TYPE, name, lambda: kind(name, key_dtype, value_dtype, shape)
-        )
-        _check_same(table, kind, key_dtype, value_dtype)
-        handle = ctx.resource_manager.make_handle(name, _TYPE, container=container)
-        ctx.kernel_state["handle"] = handle
-    found: ResourceHandle = handle
-    return found
+    if not shared_name and attrs["use_node_name_sharing"]:
+        shared_name = ctx.node_name
+    shape = _sizes(value_shape)
+    return own_resource(
+        ctx,
+        _TYPE,
+        container,
+        shared_name,
+        lambda name: kind(name, key_dtype, value_dtype, shape),
+        lambda table: _check_same(table, kind, key_dtype, value_dtype),
+    )
 
 
 def static_table(ctx: OpKernelContext) -> ResourceHandle:

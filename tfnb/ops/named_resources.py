@@ -7,6 +7,7 @@ A handle of the first kind is a reference to two strings, container and name; on
 from __future__ import annotations
 
 import itertools
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from tfnb.core.shape_inference import InferenceContext
 
 _numbers = itertools.count()
+# Two steps may execute a node for the first time at once.
+_LOCK = threading.RLock()
 
 
 def own_resource(
@@ -42,15 +45,23 @@ def own_resource(
       make: makes the resource, given its name.
       check: raises an error if a resource that was found is not what the node wants.
     """
-    handle: ResourceHandle | None = ctx.kernel_state.get("handle")
-    if handle is None or ctx.resource_manager.find(container, type_name, handle.name) is None:
-        name = shared_name or f"_{next(_numbers)}_{ctx.node_name}"
-        found = ctx.resource_manager.lookup_or_create(
-            container, type_name, name, lambda: make(name)
-        )
-        check(found)
-        handle = ctx.resource_manager.make_handle(name, type_name, container=container)
-        ctx.kernel_state["handle"] = handle
+    manager = ctx.resource_manager
+
+    def own_handle() -> ResourceHandle | None:
+        handle: ResourceHandle | None = ctx.kernel_state.get("handle")
+        if handle is None or manager.find(container, type_name, handle.name) is None:
+            return None
+        return handle
+
+    handle = own_handle()
+    if handle is None:
+        with _LOCK:
+            handle = own_handle()
+            if handle is None:
+                name = shared_name or f"_{next(_numbers)}_{ctx.node_name}"
+                check(manager.lookup_or_create(container, type_name, name, lambda: make(name)))
+                handle = manager.make_handle(name, type_name, container=container)
+                ctx.kernel_state["handle"] = handle
     return handle
 
 

@@ -249,7 +249,7 @@ class _Frame:
         self._unit_of: dict[int, Unit] = {}
         self._loops: dict[str, Unit] = {}
         self._more: list[Unit] = []
-        self._checked: dict[str, list[type_of_condition]] = {}
+        self._checked: dict[str, list[tuple[type_of_condition, Unit]]] = {}
         self._numbers: dict[str, int] = {}  # predicates by the place of the unit they come from
         self._merges: list[NodeItem] = []  # of the loop's variables
         self._merge_ids: set[int] = set()
@@ -448,10 +448,12 @@ class _Frame:
         predicate, source = owner.predicate(item), owner.register(*owner.sources[item.id][1])
         assert unit.condition is not None
         known = self._checked.setdefault(predicate, [])
-        if any(condition <= unit.condition for condition in known):
-            return
-        known.append(unit.condition)
+        for condition, check in known:
+            if condition <= unit.condition:
+                self._take(unit, check)
+                return
         check = Unit(condition=unit.condition)
+        known.append((unit.condition, check))
         check.number = unit.number
         for number, (position, *_) in enumerate(item.dereference):
             if position == 1:
@@ -471,6 +473,15 @@ class _Frame:
             self._depend(check, before)
         self._depend(unit, check)
         self._more.append(check)
+
+    def _take(self, unit: Unit, check: Unit) -> None:
+        """A further Switch takes what the check in front of the first one has set."""
+        if all(isinstance(one, CheckPredicate) for one in check.instructions):
+            return
+        if any(before.waits for before in check.all_before()):
+            # Perhaps for what comes behind this very Switch.
+            raise Unrecognised("a predicate of two Switches, one of which waits")
+        self._depend(unit, check)
 
     def _visit_merge(self, unit: Unit, item: NodeItem) -> None:
         owner = self._owner

@@ -25,6 +25,8 @@ from tfnb.common_runtime.lowering.program import (
 from tfnb.core import dtypes, errors
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tfnb.common_runtime.lowering.program import type_of_instruction
 
 _SUMS = frozenset(["AddN", "AccumulateNV2"])
@@ -46,14 +48,14 @@ def _spread(block: Block) -> None:
         return
     written: dict[str, int] = {}
     for place, instruction in enumerate(block):
-        for name in writes_of(instruction):
+        for name in _all_writes(instruction):
             written[name] = place
-    barrier = max((place for place, one in enumerate(block) if isinstance(one, Leave)), default=-1)
+    leaves = [place for place, one in enumerate(block) if isinstance(one, Leave)]
     behind: dict[int, list[PartialSum]] = {}
     for place in places:
         compute = block[place]
         assert isinstance(compute, Compute)
-        ready, come = [], barrier if place > barrier else 0
+        ready, come = [], max((leave for leave in leaves if leave < place), default=0)
         for arg in compute.args[:-1]:
             come = max(come, written.get(arg, 0))
             ready.append(come)
@@ -71,6 +73,14 @@ def _spread(block: Block) -> None:
         block[place] = parts[-1]
         behind[place].remove(parts[-1])
     block[:] = [one for place, kept in enumerate(block) for one in (kept, *behind.get(place, ()))]
+
+
+def _all_writes(instruction: type_of_instruction) -> Iterator[str]:
+    """The registers that are set when it is done, in the branches of a cond, too."""
+    yield from writes_of(instruction)
+    for block in insides_of(instruction):
+        for inside in block:
+            yield from _all_writes(inside)
 
 
 def _is_sum(instruction: type_of_instruction) -> bool:

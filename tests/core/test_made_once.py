@@ -1,0 +1,35 @@
+"""A property that several threads ask for is made once."""
+
+from __future__ import annotations
+
+import threading
+
+from tfnb.core.made_once import made_once
+
+LIMIT_S = 30.0
+
+
+def test_two_threads_get_the_same_object() -> None:
+    """Also when the second asks while the first one's is being made."""
+    begun, may_go, made = threading.Event(), threading.Event(), []
+
+    class Owner:
+        @made_once
+        def part(self) -> object:
+            """Made slowly."""
+            begun.set()
+            assert may_go.wait(LIMIT_S)
+            made.append(object())
+            return made[-1]
+
+    owner, found = Owner(), []
+    threads = [threading.Thread(target=lambda: found.append(owner.part)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    assert begun.wait(LIMIT_S)
+    may_go.set()
+    for thread in threads:
+        thread.join(LIMIT_S)
+    assert len(made) == 1
+    assert found == [made[0], made[0]]
+    assert Owner.part is Owner.__dict__["part"]
