@@ -204,7 +204,7 @@ def literal(value: np.generic) -> str:
     """A number in C, exact to the last bit.
 
     >>> literal(np.float32(0.1)), literal(np.int8(-128)), literal(np.float64("-inf"))
-    ('float(0.1f)', 'signed char(-128)', 'double(-1.0/0.0)')
+    ('float(0.1f)', '(signed char)(-128)', 'double(-1.0/0.0)')
     """
     name = value.dtype.name
     c_type = C_TYPES[name]
