@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import pickle
+import select
 import subprocess
 import sys
 import zlib
@@ -33,12 +34,13 @@ _SCRIPT = Path(__file__).resolve().parents[2] / "scripts/oracle/random_calls.py"
 class Oracle:
     """A process with TensorFlow that answers calls; started again when a call kills it."""
 
-    def __init__(self, python: str, script: Path = _SCRIPT) -> None:
+    def __init__(self, python: str, script: Path = _SCRIPT, limit_s: float | None = None) -> None:
         self.command = [python, str(script)]
+        self.limit_s = limit_s
         self.process: subprocess.Popen[bytes] | None = None
 
     def answer(self, row: Sample) -> Any:
-        """TensorFlow's answer; None where it crashes."""
+        """TensorFlow's answer; None where it crashes or takes longer than the limit."""
         if self.process is None:
             self.process = subprocess.Popen(
                 self.command,
@@ -51,6 +53,10 @@ class Oracle:
         try:
             pickle.dump(row, self.process.stdin)
             self.process.stdin.flush()
+            if not select.select([self.process.stdout], [], [], self.limit_s)[0]:
+                self.process.kill()
+                self.close()
+                return None
             return pickle.load(self.process.stdout)
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):
             self.close()

@@ -37,7 +37,7 @@ from tests.cases.replay import read_case, read_graph_def
 from tests.ops import gradient_programs, samples
 from tests.ops.golden import Golden
 from tests.random_calls.makers import makers
-from tests.random_calls.stored import PATH, decode
+from tests.random_calls.stored import EDGES, PATH, decode
 from tests.random_programs.stored import read
 from tfnb.core import op_registry
 from tfnb.framework import function as defun
@@ -139,11 +139,12 @@ def stored_calls() -> Iterator[tuple[samples.Sample, dict[str, Any], str]]:
             answer = golden.get(row.key())
             if answer is not None:
                 yield row, answer, "samples"
-    stored = Golden(PATH)
-    for key in stored.index:
-        entry = stored.get(key)
-        assert entry is not None
-        yield decode(entry["call"]), entry["answer"], "calls"
+    for path in (PATH, EDGES):
+        stored = Golden(path)
+        for key in stored.index:
+            entry = stored.get(key)
+            assert entry is not None
+            yield decode(entry["call"]), entry["answer"], "calls"
 
 
 def _flat(row: samples.Sample) -> list[Any]:

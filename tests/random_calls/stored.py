@@ -10,6 +10,7 @@ import numpy as np
 from tests.ops.samples import Resource, Sample, Uninitialized
 
 PATH = Path(__file__).resolve().parents[1] / "golden/random_calls.bin"
+EDGES = PATH.with_name("edge_calls.bin")
 
 
 def encode(row: Sample) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Stored random calls of single ops: values, errors, shapes and gradients are TensorFlow's.
 
-``python -m tests.random_calls PYTHON --store`` asks TensorFlow again; without ``--store`` it makes
-fresh calls.
+``python -m tests.random_calls PYTHON --store`` asks TensorFlow again, and so does
+``python -m tests.random_calls.edge_calls``; without ``--store`` they make fresh calls.
 """
 
 from __future__ import annotations
@@ -15,34 +15,47 @@ import pytest
 from tests.ops.golden import Golden
 from tests.random_calls.checks import differences
 from tests.random_calls.makers import makers
-from tests.random_calls.stored import PATH, decode
+from tests.random_calls.stored import EDGES, PATH, decode
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.ops.samples import Sample
 
 
 @cache
-def _stored() -> Golden:
-    return Golden(PATH)
+def _stored(path: Path = PATH) -> Golden:
+    return Golden(path)
 
 
-def _keys_by_op() -> dict[str, list[str]]:
+def _keys_by_op(path: Path = PATH) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for key in _stored().index:
-        found.setdefault(key.rsplit("-", 1)[0], []).append(key)
+    for key in _stored(path).index:
+        found.setdefault(key.split("-")[0], []).append(key)
     return found
+
+
+def _check(path: Path, op_type: str) -> None:
+    for key in _keys_by_op(path)[op_type]:
+        stored = _stored(path).get(key)
+        assert stored is not None
+        row: Sample = decode(stored["call"])
+        with np.errstate(all="ignore"):
+            assert not differences(row, stored["answer"]), f"{key}: {row.op} {row.attrs}"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("op_type", sorted(_keys_by_op()))
 def test_calls_agree_with_tensorflow(op_type: str) -> None:
     """Every stored call of the op gives TensorFlow's values, error class, shapes and gradients."""
-    for key in _keys_by_op()[op_type]:
-        stored = _stored().get(key)
-        assert stored is not None
-        row: Sample = decode(stored["call"])
-        with np.errstate(all="ignore"):
-            assert not differences(row, stored["answer"]), f"{key}: {row.op} {row.attrs}"
+    _check(PATH, op_type)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("op_type", sorted(_keys_by_op(EDGES)))
+def test_edges_agree_with_tensorflow(op_type: str) -> None:
+    """Empty, scalar, infinite and extreme inputs give TensorFlow's values or its error."""
+    _check(EDGES, op_type)
 
 
 def test_every_op_with_a_maker_has_stored_calls() -> None:

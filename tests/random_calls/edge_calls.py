@@ -1,0 +1,199 @@
+"""Forces every op's inputs to the edges and says where tfnb and TensorFlow disagree.
+
+    python -m tests.random_calls.edge_calls PYTHON [OP | FAMILY ...] [--kinds KIND,...] [--store]
+
+PYTHON is the interpreter of an environment with TensorFlow.  FAMILY is the name of a file
+calls_<family>.py or of samples_<family>.py.  The calls to start from are random ones where the op
+has a maker, and its samples; edges.py changes them.  With ``--store`` some calls of each op and
+kind, and TensorFlow's answers, become tests/golden/edge_calls.bin, which test_random_calls.py
+checks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import resource
+import signal
+import sys
+import zlib
+from collections import Counter, defaultdict
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tests.ops import samples
+from tests.ops.golden import Golden, GoldenWriter
+from tests.ops.kernel_runner import SampleRun
+from tests.random_calls.__main__ import Oracle, brief, described, is_small
+from tests.random_calls.checks import differences
+from tests.random_calls.draws import Draw
+from tests.random_calls.edges import KINDS, variants
+from tests.random_calls.makers import makers
+from tests.random_calls.stored import EDGES, encode
+from tfnb.core import errors, op_registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LIMIT_S = 30
+_LIMIT_BYTES = 10 << 30
+
+
+@cache
+def sampled() -> dict[str, list[samples.Sample]]:
+    """The samples by op, those that must fail left out."""
+    found: dict[str, list[samples.Sample]] = defaultdict(list)
+    for family in samples.families():
+        for row in samples.family(family):
+            if row.error is None:
+                found[row.op].append(row)
+    return found
+
+
+def starts(name: str, seed: int) -> list[samples.Sample]:
+    """Calls of the op that succeed: up to three random ones and three samples."""
+    found: list[samples.Sample] = []
+    maker = makers().get(name)
+    for number in range(12 if maker else 0):
+        if len(found) < 3:
+            row = maker(Draw(zlib.crc32(name.encode()) + 7919 * (seed + number)), name)
+            found += [row] if runs(row) else []
+    rows = sampled().get(name, [])
+    step = max(1, len(rows) // 3)
+    return found + [row for row in rows[seed % step :: step][:3] if runs(row)]
+
+
+def runs(row: samples.Sample) -> bool:
+    """Whether the call succeeds here."""
+    try:
+        with np.errstate(all="ignore"):
+            SampleRun(row).run()
+    except (errors.OpError, ValueError, TypeError, LookupError):
+        return False
+    return True
+
+
+def names_of(words: list[str]) -> list[str]:
+    """The ops that the words name, all by default."""
+    table = makers()
+    every = sorted({*table, *sampled()} & set(op_registry.all_ops()))
+    if not words:
+        return every
+    found = [word for word in words if word in every]
+    for word in words:
+        found += [n for n, maker in table.items() if maker.__module__.endswith(f"calls_{word}")]
+        if word in samples.families():
+            found += [row.op for row in samples.family(word) if row.op not in table]
+    return sorted(set(found))
+
+
+def calls_of(name: str, seed: int, kinds: list[str]) -> Iterator[tuple[str, samples.Sample]]:
+    """Kinds and calls of one op, each once."""
+    random = np.random.RandomState((zlib.crc32(name.encode()) + seed) % 2**32)
+    seen: set[str] = set()
+    for start in starts(name, seed):
+        for kind, row in variants(start, random):
+            if kind in kinds and row.key() not in seen:
+                seen.add(row.key())
+                yield kind, row
+
+
+def judged(row: samples.Sample, answer: dict[str, Any]) -> list[str]:
+    """What differs; also a call that takes too long here."""
+
+    def late(*_: Any) -> None:
+        raise TimeoutError(f"longer than {_LIMIT_S} s")
+
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(_LIMIT_S)
+    try:
+        with np.errstate(all="ignore"):
+            return differences(row, answer)
+    finally:
+        signal.alarm(0)
+
+
+class Kept:
+    """The calls to store of one op: of each kind two that give values and one that fails."""
+
+    def __init__(self, writer: GoldenWriter) -> None:
+        self.writer = writer
+        self.counts: Counter[tuple[str, bool]] = Counter()
+
+    def offer(self, kind: str, row: samples.Sample, answer: dict[str, Any]) -> None:
+        """Stores the call if there is room for one of its sort."""
+        fails = "error" in answer
+        if "no_kernel" in answer or not is_small(answer):
+            return
+        if sum(np.size(item) for item in _arrays(row)) > 600:
+            return
+        if self.counts[kind, fails] < (1 if fails else 2):
+            self.counts[kind, fails] += 1
+            key = f"{row.op}-{kind}-{zlib.crc32(row.key().encode()):08x}"
+            self.writer.add(key, {"call": encode(row), "answer": answer})
+
+
+def _arrays(row: samples.Sample) -> list[Any]:
+    return [
+        item for entry in row.inputs for item in (entry if isinstance(entry, list) else [entry])
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    """Compares; the exit status says whether all agreed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.random_calls.edge_calls")
+    parser.add_argument("python", help="an interpreter with TensorFlow")
+    parser.add_argument("words", nargs="*", metavar="OP | FAMILY")
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--show", type=int, default=2, help="disagreements shown per op and kind")
+    parser.add_argument("--found", type=Path, help="a file to add calls that disagree to")
+    parser.add_argument("--store", action="store_true")
+    options = parser.parse_args(arguments)
+    resource.setrlimit(resource.RLIMIT_AS, (_LIMIT_BYTES, _LIMIT_BYTES))
+    makers()
+    names = names_of(options.words)
+    writer = GoldenWriter(EDGES)
+    if options.store and options.words and EDGES.exists():
+        before = Golden(EDGES)
+        for key in before.index:
+            if key.split("-")[0] not in names:
+                writer.add(key, before.get(key) or {})
+    oracle = Oracle(options.python, limit_s=_LIMIT_S)
+    sums: Counter[str] = Counter()
+    for name in names:
+        shown: Counter[str] = Counter()
+        kept = Kept(writer)
+        for kind, row in calls_of(name, options.seed, options.kinds.split(",")):
+            answer = oracle.answer(row)
+            if answer is None:
+                sums["crashed"] += 1
+                shown[f"{kind}, TensorFlow crashes"] += 1
+                continue
+            lines = judged(row, answer)
+            sums["disagree" if lines else "agree"] += 1
+            sums["failed alike"] += not lines and "error" in answer
+            if not lines:
+                kept.offer(kind, row, answer)
+            for line in lines:
+                word = f"{kind} {line.split(':')[0]}"
+                shown[word] += 1
+                if shown[word] <= options.show:
+                    print(f"{described(row)[:300]}\n    {kind} {brief(line)}", flush=True)
+            if lines and options.found is not None:
+                with options.found.open("ab") as file:
+                    pickle.dump(row, file)
+        if shown:
+            print(f"== {name}: {dict(shown)}", flush=True)
+    oracle.close()
+    if options.store:
+        writer.close()
+    print(dict(sums))
+    return int(bool(sums["disagree"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
