@@ -17,12 +17,20 @@ from tfnb.core import errors
 from tfnb.core.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tfnb.core.dtypes import DType
 
 
 MAX_SIZE = 1 << 26
 """More places than this no array has: reading them one by one would take longer than anyone waits.
 """
+
+
+class Cleared(tuple[int, ...]):
+    """Where an element was, read once; its shape."""
+
+    __slots__ = ()
 
 
 class TensorArrayResource:
@@ -49,17 +57,19 @@ class TensorArrayResource:
         self.adds_up = adds_up
         self.lock = threading.RLock()
         self._size = _checked_size(size)  # guarded by self.lock
+        # What lies at a place: the element, or Cleared.
         self.values: dict[int, Any] = {}  # guarded by self.lock
-        self.cleared: set[int] = set()  # guarded by self.lock
-        self.read_places: set[int] = set()  # guarded by self.lock
-        self.shapes: dict[int, tuple[int, ...]] = {}  # guarded by self.lock
-        self._fitting_form: tuple[Any, Any] | None = None  # guarded by self.lock
+        self.read_places: set[int] = set()  # guarded by self.lock; of those that stay
+        self.shapes: dict[int, tuple[int, ...]] = {}  # of a forward array's elements
+        self._form: tuple[Any, Any] = (None, None)  # guarded by self.lock
+        self._cleared = Cleared()  # guarded by self.lock
         self.is_closed = False
 
     def close(self) -> None:
         """Forgets the elements."""
         with self.lock:
             self.is_closed = True
+            self._form = (None, None)
             self.values.clear()
 
     def check_open(self) -> None:
@@ -80,47 +90,60 @@ class TensorArrayResource:
             another dtype or shape than the array's elements.
         """
         with self.lock:
-            self.check_open()
-            if index < 0 or (index >= self._size and not self.dynamic_size):
-                raise errors.invalid_argument(
-                    f"TensorArray {self.name}: Tried to write to index {index} but array is not "
-                    f"resizeable and size is: {self._size}"
-                )
-            _checked_size(index + 1)
-            self._check_form(index, value)
-            self._size = max(self._size, index + 1)
-            before = self.values.get(index)
-            if index in self.cleared or (index in self.read_places and not self.adds_up):
+            # Nearly every write: what was looked at once is not looked at again.
+            shape, dtype = self._form
+            if (
+                0 <= index < self._size
+                and index not in self.values
+                and index not in self.read_places
+                and shape is not None
+                and getattr(value, "shape", None) == shape
+                and value.dtype == dtype
+            ):
+                self.values[index] = value
+            else:
+                self._write_checked(index, value)
+
+    def write_rows(self, rows: Iterable[tuple[int, Any]]) -> None:
+        """Writes several; those before one that is refused stay."""
+        with self.lock:
+            for index, value in rows:
+                self.write(index, value)
+
+    def _write_checked(self, index: int, value: Any) -> None:
+        self.check_open()
+        if index < 0 or (index >= self._size and not self.dynamic_size):
+            raise errors.invalid_argument(
+                f"TensorArray {self.name}: Tried to write to index {index} but array is not "
+                f"resizeable and size is: {self._size}"
+            )
+        _checked_size(index + 1)
+        self._check_form(index, value)
+        self._size = max(self._size, index + 1)
+        before = self.values.get(index)
+        if before.__class__ is Cleared or (index in self.read_places and not self.adds_up):
+            raise errors.invalid_argument(
+                f"TensorArray {self.name}: Could not write to TensorArray index {index} "
+                "because it has already been read."
+            )
+        if before is not None:
+            if not self.adds_up:
                 raise errors.invalid_argument(
                     f"TensorArray {self.name}: Could not write to TensorArray index {index} "
-                    "because it has already been read."
+                    "because it has already been written to."
                 )
-            if before is not None:
-                if not self.adds_up:
-                    raise errors.invalid_argument(
-                        f"TensorArray {self.name}: Could not write to TensorArray index {index} "
-                        "because it has already been written to."
-                    )
-                if np.shape(before) != np.shape(value):
-                    raise errors.invalid_argument(
-                        f"TensorArray {self.name}: Could not aggregate to TensorArray index "
-                        f"{index} because the existing shape is {list(np.shape(before))} but the "
-                        f"new input shape is {list(np.shape(value))}."
-                    )
-                value = before + value
-            self.values[index] = value
-            self.shapes[index] = tuple(np.shape(value))
+            if np.shape(before) != np.shape(value):
+                raise errors.invalid_argument(
+                    f"TensorArray {self.name}: Could not aggregate to TensorArray index "
+                    f"{index} because the existing shape is {list(np.shape(before))} but the "
+                    f"new input shape is {list(np.shape(value))}."
+                )
+            value = before + value
+        self.values[index] = value
+        if hasattr(value, "dtype"):
+            self._form = (value.shape, value.dtype)
 
     def _check_form(self, index: int, value: Any) -> None:
-        # What was looked at once is not looked at again for every element.
-        form = (getattr(value, "shape", None), getattr(value, "dtype", None))
-        if form == self._fitting_form:
-            return
-        self._check_new_form(index, value)
-        if form[0] is not None:
-            self._fitting_form = form
-
-    def _check_new_form(self, index: int, value: Any) -> None:
         shape = TensorShape(list(np.shape(value)))
         dtype = getattr(value, "dtype", None)
         if isinstance(dtype, np.dtype) and dtype != self.dtype.numpy_dtype:
@@ -146,25 +169,34 @@ class TensorArrayResource:
             shape.
         """
         with self.lock:
-            self.check_open()
+            if self.is_closed:
+                self.check_open()
             if not 0 <= index < self._size:
                 raise errors.invalid_argument(
                     f"TensorArray {self.name}: Tried to read from index {index} but array size "
                     f"is: {self._size}"
                 )
-            if index in self.cleared:
+            value = self.values.get(index)
+            if value.__class__ is Cleared:
                 raise errors.invalid_argument(
                     f"TensorArray {self.name}: Could not read index {index} twice because it was "
                     "cleared after a previous read (perhaps try setting clear_after_read = false?)."
                 )
-            value = self.values.get(index)
             if value is None:
                 value = self._zeros(xp, index)
-            self.read_places.add(index)
             if self.clear_after_read:
-                self.values.pop(index, None)
-                self.cleared.add(index)
+                shape = value.shape if hasattr(value, "dtype") else np.shape(value)
+                if shape != self._cleared:
+                    self._cleared = Cleared(shape)
+                self.values[index] = self._cleared
+            else:
+                self.read_places.add(index)
             return value
+
+    def read_all(self, xp: Any, places: Iterable[int]) -> list[Any]:
+        """The elements at several places."""
+        with self.lock:
+            return [self.read(xp, index) for index in places]
 
     def _zeros(self, xp: Any, index: int) -> Any:
         shape = self.shapes.get(index)
@@ -211,7 +243,10 @@ class TensorArrayResource:
                 identical_element_shapes=self.identical_element_shapes,
                 adds_up=True,
             )
-            made.shapes = {index: (*prepended, *s) for index, s in self.shapes.items()}
+            made.shapes = {
+                index: (*prepended, *(value if value.__class__ is Cleared else np.shape(value)))
+                for index, value in self.values.items()
+            }
             return made
 
 

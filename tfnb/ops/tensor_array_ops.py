@@ -7,6 +7,8 @@ that reads wait for the writes before them.
 from __future__ import annotations
 
 import itertools
+import weakref
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,13 +36,32 @@ _FLOW = np.float32(0)
 _numbers = itertools.count()
 
 
+@dataclass(slots=True, frozen=True)
+class TensorArrayHandle(ResourceHandle):
+    """A handle that knows the way: in the step that made it nobody looks the array up."""
+
+    step: Any = field(default=None, compare=False, repr=False)
+    array: Any = field(default=None, compare=False, repr=False)  # a weak reference
+
+
+def _handle(ctx: OpKernelContext, name: str, array: TensorArrayResource) -> TensorArrayHandle:
+    home = ctx.step_container.device_name
+    return TensorArrayHandle(
+        home, _CONTAINER, name, _TYPE, array.dtype, None, ctx.step, weakref.ref(array)
+    )
+
+
 def find_tensor_array(ctx: OpKernelContext, handle: Any) -> TensorArrayResource:
     """The array behind a handle; those of the first two versions hold container and name.
 
     Raises:
       NotFoundError: the step has no such array.
     """
-    if not isinstance(handle, ResourceHandle):
+    if handle.__class__ is TensorArrayHandle and handle.step is ctx.step:
+        known: TensorArrayResource | None = handle.array()
+        if known is not None:
+            return known
+    elif not isinstance(handle, ResourceHandle):
         container, name = (part.decode() for part in _pair(handle))
         handle = ResourceHandle("", container, name, _TYPE)
     found: TensorArrayResource = ctx.step_container.lookup(handle)
@@ -56,9 +77,8 @@ def _pair(handle: Any) -> list[bytes]:
 
 
 def _register(ctx: OpKernelContext, name: str, array: TensorArrayResource) -> ResourceHandle:
-    handle = ctx.step_container.make_handle(name, _TYPE, container=_CONTAINER, dtype=array.dtype)
     ctx.step_container.create(_CONTAINER, _TYPE, name, array)
-    return handle
+    return _handle(ctx, name, array)
 
 
 # --------------------------------------------------------------------------------- shape functions
@@ -160,10 +180,10 @@ def _make_gradient(
 ) -> ResourceHandle:
     forward = find_tensor_array(ctx, handle)
     name = f"{forward.name}@{source}"
-    ctx.step_container.lookup_or_create(
+    array = ctx.step_container.lookup_or_create(
         _CONTAINER, _TYPE, name, lambda: forward.gradient(name, prepended)
     )
-    return ctx.step_container.make_handle(name, _TYPE, container=_CONTAINER, dtype=forward.dtype)
+    return _handle(ctx, name, array)
 
 
 @register_op(
@@ -267,7 +287,7 @@ def tensor_array_gather_v3(
             )
         empty = array.dtype.numpy_dtype
         return ctx.xp.zeros((0, *shape.as_list()), empty)
-    elements = [array.read(ctx.xp, int(index)) for index in indices]
+    elements = array.read_all(ctx.xp, indices.tolist())
     first = np.shape(elements[0])
     for position, element in enumerate(elements):
         if np.shape(element) != first:
@@ -275,7 +295,12 @@ def tensor_array_gather_v3(
                 f"TensorArray has inconsistent shapes.  Index 0 has shape: {list(first)} but "
                 f"index {position} has shape: {list(np.shape(element))}"
             )
-    return ctx.xp.stack(elements)
+    # Faster than `stack`, which makes a view of each.
+    return (
+        ctx.xp.concatenate(elements).reshape(-1, *first)
+        if first and elements[0].size
+        else ctx.xp.stack(elements)
+    )
 
 
 def _merged(array: TensorArrayResource, shape: TensorShape) -> TensorShape:
@@ -314,14 +339,11 @@ def tensor_array_scatter_v3(
         raise errors.invalid_argument(
             f"Max scatter index must be < array size ({largest} vs. {array.size()})"
         )
-    for index, row in zip(indices, value):
-        array.write(int(index), _row(row))
+    rows = value
+    if value.dtype == object and value.ndim == 1:  # a scalar string becomes an array again
+        rows = [np.array(row, dtype=object) if isinstance(row, bytes) else row for row in value]
+    array.write_rows(zip(indices.tolist(), rows, strict=True))
     return flow_in
-
-
-def _row(row: Any) -> Any:
-    """A row as a tensor: a scalar string becomes an array again."""
-    return np.array(row, dtype=object) if isinstance(row, bytes) else row
 
 
 @register_op(
@@ -348,7 +370,7 @@ def tensor_array_concat_v3(
             )
         shape = (0, *element_shape_except0.as_list())
         return ctx.xp.zeros(shape, dtype.numpy_dtype), np.zeros(0, np.int64)
-    elements = [array.read(ctx.xp, index) for index in range(array.size())]
+    elements = array.read_all(ctx.xp, range(array.size()))
     for position, element in enumerate(elements):
         if not np.ndim(element):
             raise errors.invalid_argument(
