@@ -13,11 +13,11 @@ import pytest
 
 import tfnb as tf
 from tests.notebook.recorded_loop import HOSTILE, recorded_loop
-from tfnb.notebook import run_record
+from tfnb.notebook import step_tape
 from tfnb.notebook.chrome_trace import chrome_trace
 from tfnb.notebook.record_html import record_html
 from tfnb.notebook.record_summary import record_svg, record_text
-from tfnb.notebook.run_record import DEAD, DONE, ITERATION_STARTED, RECEIVED, SENT, STARTED
+from tfnb.notebook.step_tape import DEAD, DONE, ITERATION_STARTED, RECEIVED, SENT, STARTED
 from tfnb.notebook.views.record import Recording
 
 if TYPE_CHECKING:
@@ -67,16 +67,16 @@ def test_only_the_latest_steps_are_kept() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.constant(1.0)
         with Recording() as recording:
-            for _ in range(run_record.MAX_STEPS + 3):
+            for _ in range(step_tape.MAX_STEPS + 3):
                 session.run(x)
-    assert len(recording.records) == run_record.MAX_STEPS
+    assert len(recording.records) == step_tape.MAX_STEPS
     with pytest.raises(IndexError, match="There is no step 99: 8 were kept"):
         recording.view(99)
 
 
 def test_events_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A very long step is kept up to a point, and says how much is missing."""
-    monkeypatch.setattr(run_record, "MAX_EVENTS", 100)
+    monkeypatch.setattr(step_tape, "MAX_EVENTS", 100)
     record = recorded_loop(iterations=20)
 
     assert record.num_events == 100

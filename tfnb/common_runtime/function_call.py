@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.common_runtime.debugged_executor import make_executors
 from tfnb.common_runtime.executor import drive, run_schedule
 from tfnb.common_runtime.lowering.lowered_step import lowered_for
-from tfnb.common_runtime.run_state import CallFrame, RunState, new_step_id
+from tfnb.common_runtime.run_state import CallFrame, RunState, ToldOutputs, new_step_id
 from tfnb.common_runtime.running_nodes import calls_function
 from tfnb.common_runtime.step_stats_collector import OutputRecorder
 from tfnb.common_runtime.waiting import absent_value
@@ -191,6 +191,10 @@ def _begin(
         if isinstance(record, OutputRecorder):
             devices = [item.executor.device.name for item in function.items]
             run_state.record_outputs = record.inside(run_state.step_id, devices)
+        if hooks.tensors_made is not None:
+            run_state.record_outputs = ToldOutputs(
+                hooks.tensors_made, run_state.step_id, run_state.record_outputs
+            )
         hooks.call_started(
             run_state.step_id,
             function.signature_id,

@@ -155,7 +155,7 @@ class StepObserver:
     def tensors_made(
         self, step_id: int, partition: int, node_id: int, outputs: Sequence[Any]
     ) -> None:
-        """What came out of a live node, told just before ``node_done``; not of calls inside.
+        """What came out of a live node, told just before ``node_done``.
 
         The values are the runtime's own: whoever hears of them may look, and keeps none.
         """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.notebook.run_record import DEAD, RECEIVED, SENT
+from tfnb.notebook.step_tape import DEAD, RECEIVED, SENT
 
 if TYPE_CHECKING:
     from tfnb.notebook.run_record import RunRecord

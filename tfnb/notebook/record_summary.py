@@ -8,8 +8,8 @@ import numpy as np
 
 from tfnb.notebook.attr_text import cut_middle, one_line
 from tfnb.notebook.op_kinds import op_kind
-from tfnb.notebook.run_record import DEAD, DONE, ITERATION_STARTED
 from tfnb.notebook.scene_svg import BORDER, COLOURS, LINE, MUTED, PAPER, TEXT
+from tfnb.notebook.step_tape import DEAD, DONE, ITERATION_STARTED
 from tfnb.notebook.summary_svg import duration_text
 from tfnb.notebook.svg_writer import SvgWriter
 

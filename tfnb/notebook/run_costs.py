@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfnb.notebook.run_record import DONE, RECEIVED, SENT
 from tfnb.notebook.scene import NodeCost
+from tfnb.notebook.step_tape import DONE, RECEIVED, SENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """A step as it was: every event of it with its time, to be looked at afterwards, also offline.
 
-:class:`RunTape` hears the steps of a session and keeps the latest of them whole; it is an observer
-and does nothing but append.  :class:`RunRecord` is one of these steps, made for views: its scene,
+:class:`RunTape` hears the steps of a session and keeps the latest of them whole, as they are
+(``step_tape.py``).  :class:`RunRecord` is one of these steps, made for views: its scene,
 the loops that lived in it, and its events as columns of numbers.  ``encode`` is what
 ``labextension/src/render/run_record.ts`` reads.
 
@@ -13,19 +13,27 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfnb.core.step_events import PartitionedGraph, PlacedGraph, StepObserver
-from tfnb.notebook.step_memory import RecordedTensors, StepMemory
+from tfnb.notebook.step_memory import RecordedTensors
 from tfnb.notebook.step_model import make_signature
+from tfnb.notebook.step_tape import (
+    DEAD,
+    DONE,
+    RECEIVED,
+    SENT,
+    STARTED,
+    Tape,
+    TapeReader,
+    TapeRecorder,
+)
 from tfnb.notebook.view_group import view_group
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -33,186 +41,25 @@ if TYPE_CHECKING:
     from tfnb.notebook.scene import Scene
     from tfnb.notebook.step_model import Signature
 
-MAX_EVENTS = 200_000
-"""How many events of one step are kept; the rest is counted."""
-MAX_STEPS = 8
-"""How many steps are kept, the latest."""
 VERSION = 2
 
-# The kinds of events, one byte each.
-STARTED, DONE, DEAD, FRAME_ENTERED, ITERATION_STARTED, ITERATION_DONE, FRAME_DONE = range(7)
-SENT, RECEIVED = 7, 8
 
-
-@dataclass(slots=True)
-class _Tape:
-    """One step while it runs; events are (kind, partition, frame, iteration, what, t_ns)."""
-
-    step_id: int
-    signature_id: int
-    started_ns: int
-    events: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
-    frames: list[tuple[int, int, int, int, int]] = field(default_factory=list)
-    dropped: int = 0
-    ended_ns: int = 0
-    error: str = ""
-    memory: StepMemory = field(default_factory=lambda: StepMemory(()))
-    # Kernels on threads of a pool: (partition, frame, iteration, node, begin, end, thread)
-    elsewhere: list[tuple[int, int, int, int, int, int, str]] = field(default_factory=list)
-
-
-class RunTape(StepObserver):
-    """Keeps the latest steps of one session.
+class RunTape(TapeRecorder):
+    """Keeps the latest steps of one session, for views.
 
     Args:
       graph_of: gives the user's graph, for what only that knows.
     """
 
-    never_raises = True
-
     def __init__(self, graph_of: Callable[[], Graph | None]) -> None:
+        super().__init__()
         self._graph_of = graph_of
-        self._placed: dict[int, PlacedGraph] = {}
-        self._partitioned: dict[int, PartitionedGraph] = {}
         self._signatures: dict[int, Signature] = {}
-        self._running: dict[int, _Tape] = {}
-        self._done: deque[_Tape] = deque(maxlen=MAX_STEPS)
-        self.num_steps = 0
-
-    # -- hooks -------------------------------------------------------------------------------------
-
-    def graph_placed(self, placed: PlacedGraph) -> None:
-        """Keeps where the signature's nodes went."""
-        self._placed[placed.signature_id] = placed
-
-    def graph_partitioned(self, partitioned: PartitionedGraph) -> None:
-        """Keeps the signature's names."""
-        self._partitioned[partitioned.signature_id] = partitioned
-
-    def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
-        """Begins a tape."""
-        tape = self._running[step_id] = _Tape(step_id, signature_id, t_ns)
-        partitioned = self._partitioned.get(signature_id)
-        if partitioned is not None:
-            tape.memory = StepMemory([view.node_ops for view in partitioned.partitions])
-
-    def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
-        """Ends a tape."""
-        tape = self._running.pop(step_id, None)
-        if tape is not None:
-            tape.ended_ns, tape.error = t_ns, error or ""
-            tape.memory.finish()
-            self.num_steps += 1
-            self._done.append(tape)
-
-    def node_started(
-        self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
-    ) -> None:
-        """Records that a node is about to run."""
-        self._append(step_id, (STARTED, partition, frame_id, iteration, node_id, t_ns))
-
-    def node_done(
-        self,
-        step_id: int,
-        partition: int,
-        node_id: int,
-        frame_id: int,
-        iteration: int,
-        t_ns: int,
-        is_dead: bool,
-    ) -> None:
-        """Records that a node has run, or was dead."""
-        kind = DEAD if is_dead else DONE
-        self._append(step_id, (kind, partition, frame_id, iteration, node_id, t_ns))
-        tape = self._running.get(step_id)
-        if tape is not None:
-            tape.memory.place(frame_id, iteration)
-
-    def tensors_made(
-        self, step_id: int, partition: int, node_id: int, outputs: Sequence[Any]
-    ) -> None:
-        """Notes what a node gave."""
-        tape = self._running.get(step_id)
-        if tape is not None:
-            tape.memory.note(partition, node_id, outputs)
-
-    def kernel_ran(
-        self,
-        step_id: int,
-        partition: int,
-        node_id: int,
-        frame_id: int,
-        iteration: int,
-        thread: str,
-        begin_ns: int,
-        end_ns: int,
-    ) -> None:
-        """Notes which thread of a pool ran a kernel."""
-        tape = self._running.get(step_id)
-        if tape is not None and len(tape.elsewhere) < MAX_EVENTS:
-            tape.elsewhere.append(
-                (partition, frame_id, iteration, node_id, begin_ns, end_ns, thread)
-            )
-
-    def frame_entered(
-        self,
-        step_id: int,
-        partition: int,
-        frame_id: int,
-        parent_frame_id: int,
-        parent_iteration: int,
-        name_index: int,
-        t_ns: int,
-    ) -> None:
-        """Records that a loop begins."""
-        tape = self._running.get(step_id)
-        if tape is not None:
-            tape.frames.append((partition, frame_id, parent_frame_id, parent_iteration, name_index))
-        self._append(step_id, (FRAME_ENTERED, partition, frame_id, 0, -1, t_ns))
-
-    def iteration_started(
-        self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
-    ) -> None:
-        """Records that an iteration begins."""
-        self._append(step_id, (ITERATION_STARTED, partition, frame_id, iteration, -1, t_ns))
-
-    def iteration_done(
-        self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
-    ) -> None:
-        """Records that an iteration has ended."""
-        self._append(step_id, (ITERATION_DONE, partition, frame_id, iteration, -1, t_ns))
-
-    def frame_done(self, step_id: int, partition: int, frame_id: int, t_ns: int) -> None:
-        """Records that a loop has ended."""
-        self._append(step_id, (FRAME_DONE, partition, frame_id, 0, -1, t_ns))
-
-    def tensor_sent(
-        self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
-    ) -> None:
-        """Records what goes to another device; its size stands where the iteration would."""
-        self._append(step_id, (SENT, partition, 0, num_bytes, node_id, t_ns))
-
-    def tensor_received(
-        self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
-    ) -> None:
-        """Records what has come from another device."""
-        self._append(step_id, (RECEIVED, partition, 0, num_bytes, node_id, t_ns))
-
-    def _append(self, step_id: int, event: tuple[int, int, int, int, int, int]) -> None:
-        tape = self._running.get(step_id)
-        if tape is None:
-            return
-        if len(tape.events) < MAX_EVENTS:
-            tape.events.append(event)
-        else:
-            tape.dropped += 1
-
-    # -- what was recorded -------------------------------------------------------------------------
 
     def records(self) -> list[RunRecord]:
         """The steps that were kept, oldest first."""
         found = []
-        for tape in list(self._done):
+        for tape in list(self.done):
             signature = self._signature(tape.signature_id)
             if signature is not None:
                 found.append(RunRecord.of(tape, signature))
@@ -220,17 +67,17 @@ class RunTape(StepObserver):
 
     def latest(self) -> RunRecord | None:
         """The step that ended last, if one has."""
-        tape = self._done[-1] if self._done else None
+        tape = self.done[-1] if self.done else None
         signature = None if tape is None else self._signature(tape.signature_id)
         return None if tape is None or signature is None else RunRecord.of(tape, signature)
 
     def _signature(self, signature_id: int) -> Signature | None:
         found = self._signatures.get(signature_id)
         if found is None:
-            partitioned = self._partitioned.get(signature_id)
+            partitioned = self.partitioned.get(signature_id)
             if partitioned is None:
                 return None
-            placed = self._placed.get(signature_id)
+            placed = self.placed.get(signature_id)
             found = make_signature(signature_id, partitioned, placed, self._graph_of())
             self._signatures[signature_id] = found
         return found
@@ -290,7 +137,7 @@ class RunRecord:
     iteration: NDArray[np.int32]
     time_ns: NDArray[np.float64]
     tensors: RecordedTensors = field(
-        default_factory=lambda: RecordedTensors.of(StepMemory(()), (), 0)
+        default_factory=lambda: RecordedTensors.of(TapeReader(Tape(0, 0, 0)), (), 0)
     )
     threads: tuple[str, ...] = ()
     elsewhere: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 4), np.int32))
@@ -299,7 +146,7 @@ class RunRecord:
     group: str = ""
 
     @classmethod
-    def of(cls, tape: _Tape, signature: Signature) -> RunRecord:
+    def of(cls, tape: Tape, signature: Signature) -> RunRecord:
         """A step's record, made of its tape."""
         views = signature.partitioned.partitions
         frames = [RecordedFrame(index, "", -1, 0) for index in range(len(views))]
@@ -310,17 +157,16 @@ class RunRecord:
             parent = place_of_frame.get((partition, parent_id), partition)
             place_of_frame[partition, frame_id] = len(frames)
             frames.append(RecordedFrame(partition, name, parent, parent_iteration))
-        # Threads note the time and append in two steps.
-        tape.events.sort(key=lambda event: event[5])
-        count = len(tape.events)
-        rows = np.array(tape.events, np.int64).reshape(count, 6)
+        reader = TapeReader(tape)
+        count = len(reader.events)
+        rows = np.array(reader.events, np.int64).reshape(count, 6)
         nodes = np.full(count, -1, np.int32)
         for partition, places in enumerate(signature.place_of):
             mine = (rows[:, 1] == partition) & (rows[:, 4] >= 0)
             if mine.any():
                 nodes[mine] = np.asarray(places, np.int32)[rows[mine, 4]]
         frame = np.fromiter(
-            (place_of_frame.get((p, f), p) for _, p, f, _, _, _ in tape.events), np.int32, count
+            (place_of_frame.get((p, f), p) for _, p, f, _, _, _ in reader.events), np.int32, count
         )
         threads = {name: i for i, name in enumerate(sorted({row[6] for row in tape.elsewhere}))}
         elsewhere = [
@@ -338,14 +184,14 @@ class RunRecord:
             targets=signature.partitioned.targets,
             duration_ns=tape.ended_ns - tape.started_ns,
             error=tape.error,
-            dropped=tape.dropped,
+            dropped=reader.dropped,
             frames=tuple(frames),
             kind=rows[:, 0].astype(np.uint8),
             node=nodes,
             frame=frame,
             iteration=np.clip(rows[:, 3], 0, 2**31 - 1).astype(np.int32),
             time_ns=(rows[:, 5] - tape.started_ns).astype(np.float64),
-            tensors=RecordedTensors.of(tape.memory, signature.place_of, tape.started_ns),
+            tensors=RecordedTensors.of(reader, signature.place_of, tape.started_ns),
             threads=tuple(threads),
             lanes=signature.lanes(),
             group=view_group(signature.graph),

@@ -123,7 +123,9 @@ export class TimelineView {
     this.held.replaceChildren(
       ...live.slice(0, MOST_HELD).map((i) => {
         const row = html("li");
-        const name = `${scene.name(node[i]!)}:${slot[i]}`;
+        // What a function made that the node called is no output of it.
+        const output = slot[i]! < 0 ? " (inside)" : `:${slot[i]}`;
+        const name = scene.name(node[i]!) + output;
         const button = html("button", "tfnb-link", name);
         button.type = "button";
         const often = iteration[i]! > 0 ? `, iteration ${iteration[i]}` : "";

@@ -9,15 +9,14 @@ import pytest
 
 from tests.notebook.recorded_loop import HOSTILE, recorded_loop
 from tfnb.notebook.record_html import record_html
-from tfnb.notebook.run_record import (
+from tfnb.notebook.run_record import RecordedFrame, RunRecord
+from tfnb.notebook.scene import SceneNode, build_scene
+from tfnb.notebook.step_tape import (
     DONE,
     FRAME_ENTERED,
     ITERATION_STARTED,
     STARTED,
-    RecordedFrame,
-    RunRecord,
 )
-from tfnb.notebook.scene import SceneNode, build_scene
 
 if TYPE_CHECKING:
     from pathlib import Path

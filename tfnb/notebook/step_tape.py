@@ -1,0 +1,421 @@
+"""Keeps the steps of a session as they run, raw: nothing is worked out before somebody asks.
+
+A :class:`TapeRecorder` is an observer that does nothing but append.  The tape of a step is one
+list, in the order in which things happened: what the hooks were given, notes of the tensors that
+nodes made, and the weak references by which their buffers are followed, which lay themselves into
+the list when they die, in any thread, and run no Python code that an interrupt could strike.  So
+recording keeps nothing alive.  :class:`TapeReader` makes events and tensors of it.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections import deque
+from dataclasses import dataclass, field
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core.resource_mgr import RefCell
+from tfnb.core.step_events import StepObserver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tfnb.core.step_events import PartitionedGraph, PlacedGraph
+
+MAX_EVENTS = 200_000
+"""How many events of one step are kept; the rest is counted."""
+MAX_TENSORS = 100_000
+"""Of how many tensors a step's record tells."""
+MAX_STEPS = 8
+"""How many steps are kept, the latest."""
+INSIDE = -1
+"""In place of an output's number: the tensor was made in a function that the node called."""
+
+# The kinds of events, one byte each.
+STARTED, DONE, DEAD, FRAME_ENTERED, ITERATION_STARTED, ITERATION_DONE, FRAME_DONE = range(7)
+SENT, RECEIVED = 7, 8
+
+# Ops that give what was there before.
+_KEPT = frozenset(
+    [
+        "Const",
+        "HostConst",
+        "ImmutableConst",
+        "_Arg",
+        "_DeviceArg",
+        "ReadVariableOp",
+        "_ReadVariablesOp",
+        "VariableV2",
+        "Variable",
+        "Switch",
+        "RefSwitch",
+        "_SwitchN",
+        "GetSessionTensor",
+    ]
+)
+
+
+@dataclass(slots=True, eq=False)
+class Tape:
+    """One step; ``length`` is how much of ``raw`` it is: buffers may die after it.
+
+    In ``raw``, tuples by their length: 6 is what ``node_started`` was given, 7 what ``node_done``
+    was; 4 and 5 are tensors of the node that is done next (output, dtype, shape, reference, and
+    bytes where the shape does not say them: -1 for what does not count, no dtype for what is given
+    once more), 8 one made inside a call, with (moment, partition, node) of who called.  Lists are
+    events as :class:`TapeReader` gives them, numbers moments.
+    """
+
+    step_id: int
+    signature_id: int
+    started_ns: int
+    ops: Sequence[Sequence[str]] = ()
+    raw: list[Any] = field(default_factory=list)
+    length: int = 0
+    frames: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    dropped: int = 0
+    ended_ns: int = 0
+    error: str = ""
+    # Kernels on threads of a pool: (partition, frame, iteration, node, begin, end, thread)
+    elsewhere: list[tuple[int, int, int, int, int, int, str]] = field(default_factory=list)
+
+
+class _Notes:
+    """What is noted of the tensors of a step, or of a call inside it, which is of one ``node``."""
+
+    __slots__ = ("append", "has_calls", "known", "node", "ops", "partition", "tape")
+
+    def __init__(self, tape: Tape, known: dict[int, weakref.ref[Any]]) -> None:
+        self.tape = tape
+        self.append = tape.raw.append
+        self.known = known  # by id of a buffer's owner; many have died since
+        self.has_calls = False
+        self.ops = tape.ops
+        self.partition = self.node = -1
+
+
+class _NotKept:
+    """Where the events of calls go, which no picture has the nodes of."""
+
+    def append(self, event: Sequence[Any]) -> None:
+        """Drops an event."""
+
+
+class _Counted(_NotKept):
+    """Where the events go when a tape is full."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    def append(self, event: Sequence[Any]) -> None:
+        """Counts an event; whatever died since has its moment."""
+        self._tape.dropped += 1
+        if isinstance(self._tape.raw[-1], weakref.ref):
+            self._tape.raw.append(event[5])
+
+
+_NOT_KEPT = _NotKept()
+
+
+class TapeRecorder(StepObserver):
+    """Keeps the latest steps of one session.
+
+    The hooks that run for every node are closures, made once: on the executor's threads each
+    attribute looked up is time that the step takes longer.
+    """
+
+    never_raises = True
+
+    def __init__(self) -> None:
+        self.placed: dict[int, PlacedGraph] = {}
+        self.partitioned: dict[int, PartitionedGraph] = {}
+        self.done: deque[Tape] = deque(maxlen=MAX_STEPS)
+        self.num_steps = 0
+        self._tapes: dict[int, Tape] = {}
+        self._events: dict[int, Any] = {}  # where those of a step go
+        self._notes: dict[int, _Notes] = {}  # by step or call
+        self.node_started = self.node_done = _keeper(self._events)  # type: ignore[method-assign]
+        self.tensors_made = _noter(self._notes)  # type: ignore[method-assign, assignment]
+
+    def graph_placed(self, placed: PlacedGraph) -> None:
+        """Keeps where the signature's nodes went."""
+        self.placed[placed.signature_id] = placed
+
+    def graph_partitioned(self, partitioned: PartitionedGraph) -> None:
+        """Keeps the signature's names."""
+        self.partitioned[partitioned.signature_id] = partitioned
+
+    function_instantiated = graph_partitioned
+
+    def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
+        """Begins a tape."""
+        tape = self._tapes[step_id] = Tape(step_id, signature_id, t_ns, self._ops_of(signature_id))
+        self._notes[step_id] = _Notes(tape, {})
+        self._events[step_id] = tape.raw
+
+    def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
+        """Ends a tape."""
+        tape = self._tapes.pop(step_id, None)
+        if tape is not None:
+            tape.length = len(tape.raw)
+            tape.ended_ns, tape.error = t_ns, error or ""
+            self._events.pop(step_id, None)
+            self._note_no_more(tape)
+            self.num_steps += 1
+            self.done.append(tape)
+
+    def call_started(
+        self, call_id: int, signature_id: int, step_id: int, partition: int, node_id: int, t_ns: int
+    ) -> None:
+        """Follows the tensors of a call; of calls in it, for the node of the step that began it."""
+        caller = self._notes.get(step_id)
+        if caller is None or node_id < 0 or self._is_full(caller.tape):
+            return
+        caller.has_calls = True
+        notes = self._notes[call_id] = _Notes(caller.tape, caller.known)
+        notes.ops = self._ops_of(signature_id)
+        notes.partition, notes.node = partition, node_id
+        if caller.node >= 0:
+            notes.partition, notes.node = caller.partition, caller.node
+
+    def call_done(self, call_id: int, t_ns: int) -> None:
+        """Forgets a call."""
+        self._notes.pop(call_id, None)
+
+    def node_started(
+        self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """Says that the hook is wanted; the closure of the same name is what is called."""
+
+    def node_done(
+        self,
+        step_id: int,
+        partition: int,
+        node_id: int,
+        frame_id: int,
+        iteration: int,
+        t_ns: int,
+        is_dead: bool,
+    ) -> None:
+        """Says that the hook is wanted; the closure of the same name is what is called."""
+
+    def tensors_made(
+        self, step_id: int, partition: int, node_id: int, outputs: Sequence[Any]
+    ) -> None:
+        """Says that the hook is wanted; the closure of the same name is what is called."""
+
+    def kernel_ran(
+        self,
+        step_id: int,
+        partition: int,
+        node_id: int,
+        frame_id: int,
+        iteration: int,
+        thread: str,
+        begin_ns: int,
+        end_ns: int,
+    ) -> None:
+        """Notes which thread of a pool ran a kernel."""
+        tape = self._tapes.get(step_id)
+        if tape is not None and len(tape.elsewhere) < MAX_EVENTS:
+            tape.elsewhere.append(
+                (partition, frame_id, iteration, node_id, begin_ns, end_ns, thread)
+            )
+
+    def frame_entered(
+        self,
+        step_id: int,
+        partition: int,
+        frame_id: int,
+        parent_frame_id: int,
+        parent_iteration: int,
+        name_index: int,
+        t_ns: int,
+    ) -> None:
+        """Records that a loop begins."""
+        tape = self._tapes.get(step_id)
+        if tape is not None and self._events.get(step_id) is tape.raw:
+            tape.frames.append((partition, frame_id, parent_frame_id, parent_iteration, name_index))
+        self._append(step_id, FRAME_ENTERED, partition, frame_id, 0, -1, t_ns)
+
+    def iteration_started(
+        self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """Records that an iteration begins, if there is room for what it does."""
+        notes = self._notes.get(step_id)
+        if notes is not None:
+            self._is_full(notes.tape)
+        self._append(step_id, ITERATION_STARTED, partition, frame_id, iteration, -1, t_ns)
+
+    def iteration_done(
+        self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """Records that an iteration has ended."""
+        self._append(step_id, ITERATION_DONE, partition, frame_id, iteration, -1, t_ns)
+
+    def frame_done(self, step_id: int, partition: int, frame_id: int, t_ns: int) -> None:
+        """Records that a loop has ended."""
+        self._append(step_id, FRAME_DONE, partition, frame_id, 0, -1, t_ns)
+
+    def tensor_sent(
+        self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
+    ) -> None:
+        """Records what goes to another device; its size stands where the iteration would."""
+        self._append(step_id, SENT, partition, 0, num_bytes, node_id, t_ns)
+
+    def tensor_received(
+        self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
+    ) -> None:
+        """Records what has come from another device."""
+        self._append(step_id, RECEIVED, partition, 0, num_bytes, node_id, t_ns)
+
+    def _append(self, step_id: int, kind: int, *rest: int) -> None:
+        self._events.get(step_id, _NOT_KEPT).append([kind, *rest])
+
+    def _ops_of(self, signature_id: int) -> Sequence[Sequence[str]]:
+        found = self.partitioned.get(signature_id)
+        return () if found is None else [view.node_ops for view in found.partitions]
+
+    def _is_full(self, tape: Tape) -> bool:
+        """Looked at where something may go on for ever: at iterations and calls."""
+        if len(tape.raw) > 2 * MAX_EVENTS and self._events.get(tape.step_id) is tape.raw:
+            self._events[tape.step_id] = _Counted(tape)
+            self._note_no_more(tape)
+        return len(tape.raw) > 2 * MAX_EVENTS
+
+    def _note_no_more(self, tape: Tape) -> None:
+        for number in [one for one, notes in self._notes.items() if notes.tape is tape]:
+            self._notes.pop(number, None)
+
+
+def _keeper(events: dict[int, Any]) -> Callable[..., None]:
+    where = events.get
+
+    def keep(*event: Any) -> None:
+        where(event[0], _NOT_KEPT).append(event)
+
+    return keep
+
+
+def _noter(noted: dict[int, _Notes]) -> Callable[[int, int, int, Sequence[Any]], None]:
+    notes_of, follow, now, array = noted.get, weakref.ref, perf_counter_ns, np.ndarray
+
+    def note(step_id: int, partition: int, node_id: int, outputs: Sequence[Any]) -> None:
+        notes = notes_of(step_id)
+        if notes is None:
+            return
+        known = notes.known
+        slot = -1
+        for given in outputs:
+            slot += 1
+            value = given
+            if value.__class__ is not array:
+                if isinstance(value, RefCell):
+                    value = value.value
+                if not getattr(value, "shape", None) or not hasattr(value, "nbytes"):
+                    continue
+            shape = value.shape
+            if not shape:
+                continue
+            owner = value
+            while owner.base is not None and isinstance(owner.base, type(value)):
+                owner = owner.base
+            key = id(owner)
+            reference = known.get(key)
+            append = notes.append
+            if reference is not None and reference() is owner:
+                if notes.has_calls:  # perhaps one gives what was made inside
+                    append((slot, None, shape, reference, 0))
+                continue
+            reference = known[key] = follow(owner, append)
+            if notes.node >= 0:
+                is_kept = value is not given or notes.ops[partition][node_id] in _KEPT
+                num_bytes = -1 if is_kept else owner.nbytes
+                place = now(), notes.partition, notes.node
+                append((INSIDE, value.dtype, shape, reference, num_bytes, place, None, None))
+            elif owner is given:
+                append((slot, value.dtype, shape, reference))
+            else:
+                num_bytes = owner.nbytes if value is given else -1
+                append((slot, value.dtype, shape, reference, num_bytes))
+
+    return note
+
+
+class TapeReader:
+    """What a tape says.
+
+    Attributes:
+      events: (kind, partition, frame, iteration, what, t_ns), in the order of their times.
+      dropped: how many were too many to keep.
+      forms: the dtypes and shapes of the tensors, numbered.
+      made: partition, node id, output, form, bytes, moment and iteration of each tensor.
+      freed_ns: when each was freed; 0 while it is held.
+    """
+
+    def __init__(self, tape: Tape) -> None:
+        self.events: list[Sequence[int]] = []
+        self.forms: dict[tuple[Any, tuple[int, ...]], int] = {}
+        self.made: list[list[int]] = []
+        self.freed_ns: list[int] = []
+        self._ops = tape.ops
+        self._rows: dict[int, int] = {}  # by id of the reference
+        self._begun: dict[tuple[int, int], int] = {}  # iteration of a node that called
+        new: list[tuple[Any, ...]] = []  # tensors whose node is not done
+        now = tape.started_ns
+        for entry in tape.raw[: tape.length]:
+            if entry.__class__ is tuple:
+                if len(entry) == 6:
+                    _, partition, node, frame, iteration, now = entry
+                    self._begun[partition, node] = iteration
+                    self.events.append((STARTED, partition, frame, iteration, node, now))
+                elif len(entry) == 7:
+                    _, partition, node, frame, iteration, now, is_dead = entry
+                    if new:
+                        for tensor in new:
+                            self._made(tensor, partition, node, iteration, now)
+                        new.clear()
+                    kind = DEAD if is_dead else DONE
+                    self.events.append((kind, partition, frame, iteration, node, now))
+                elif len(entry) == 8:
+                    now, partition, node = entry[5]
+                    iteration = self._begun.get((partition, node), 0)
+                    self._made(entry, partition, node, iteration, now)
+                else:
+                    new.append(entry)
+            elif entry.__class__ is list:
+                now = entry[5]
+                self.events.append(entry)
+            elif entry.__class__ is int:
+                now = entry
+            else:
+                # It died after what came before it.
+                place = self._rows.pop(id(entry), -1)
+                if place >= 0:
+                    self.freed_ns[place] = max(now, self.made[place][5]) + 1
+        self.dropped = tape.dropped + max(0, len(self.events) - MAX_EVENTS)
+        del self.events[MAX_EVENTS:]
+        # Threads note the time and append in two steps.
+        self.events.sort(key=lambda event: event[5])
+
+    def _made(
+        self, tensor: tuple[Any, ...], partition: int, node: int, iteration: int, now: int
+    ) -> None:
+        slot, dtype, shape, reference = tensor[:4]
+        if dtype is None:
+            place = self._rows.get(id(reference), -1)
+            if place >= 0 and self.made[place][:3] == [partition, node, INSIDE]:
+                self.made[place][2] = slot
+            return
+        num_bytes = tensor[4] if len(tensor) > 4 else math.prod(shape) * dtype.itemsize
+        is_kept = slot != INSIDE and self._ops and self._ops[partition][node] in _KEPT
+        if num_bytes < 0 or is_kept or len(self.made) >= MAX_TENSORS:
+            return
+        self._rows[id(reference)] = len(self.made)
+        form = self.forms.setdefault((dtype, shape), len(self.forms))
+        self.made.append([partition, node, slot, form, num_bytes, now, iteration])
+        self.freed_ns.append(0)
