@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 import tfnb as tf
+from tfnb.core.attr_value import NameAttrList
 from tfnb.framework.function import Defun
+from tfnb.ops import functional_ops
 
 
 def stages_of(fetch: Any, feeds: list[Any], **options: Any) -> list[Any]:
@@ -95,3 +97,99 @@ def test_a_fetch_that_is_not_there_is_refused() -> None:
         tf.constant(1.0)
         with pytest.raises((ValueError, KeyError)):
             session.optimization_stages("nothing:0")
+
+
+def loop_of_functions() -> Any:
+    """A While that stays one; its body calls a function and computes constants."""
+
+    @Defun(tf.float32, func_name="Inner")
+    def inner(x: Any) -> Any:
+        return tf.identity(x * (tf.constant(2.0) + tf.constant(3.0)))
+
+    @Defun(tf.int32, tf.float32, func_name="Goes")
+    def goes(i: Any, x: Any) -> Any:
+        return i < tf.constant(2) + tf.constant(1)
+
+    @Defun(tf.int32, tf.float32, func_name="Next")
+    def following(i: Any, x: Any) -> Any:
+        call = functional_ops.partitioned_call(
+            [x], Tout=[tf.float32], f=NameAttrList("Inner", {}), config_proto=plain_calls()
+        )
+        return i + (tf.constant(2) - tf.constant(1)), call
+
+    for one in (inner, goes, following):
+        one.add_to_graph(tf.get_default_graph())
+    return functional_ops.while_(
+        [tf.constant(0), tf.placeholder(tf.float32, [], name="x")],
+        cond=NameAttrList("Goes", {}),
+        body=NameAttrList("Next", {}),
+    )[1]
+
+
+def plain_calls() -> bytes:
+    """A configuration in which calls stay calls, but bodies are simplified."""
+    config = tf.ConfigProto()
+    rewriter = config.graph_options.rewrite_options
+    rewriter.function_optimization = rewriter.OFF
+    rewriter.min_graph_nodes = -1
+    return config.SerializeToString()
+
+
+def test_bodies_of_functions_have_stages_too() -> None:
+    """What is called, and what that calls, after the graph's own; one after the other."""
+    config = tf.ConfigProto()
+    config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
+    with tf.Graph().as_default() as graph:
+        y = loop_of_functions()
+    with tf.Session(graph=graph, config=config) as session:
+        before = session.run(y, {"x:0": 2.0})
+        stages = session.optimization_stages(y, ["x:0"])
+        instantiated = len(session._session.step_events.functions())
+        assert session.optimization_stages(y, ["x:0"]) == stages
+        assert len(session._session.step_events.functions()) == instantiated
+        assert session.run(y, {"x:0": 2.0}) == before == 250.0
+    names = [stage.function for stage in stages]
+    assert names == sorted(names, key=["", "Goes", "Next", "Inner"].index)
+    assert names[-1] == "Inner"
+    for one, after in itertools.pairwise(stages):
+        if (one.function, one.device) == (after.function, after.device):
+            assert after.before == one.after
+    inner = [stage for stage in stages if stage.function == "Inner"]
+    goes = [stage for stage in stages if stage.function == "Goes"]
+    assert goes[0].report.name == "pruning"
+    gone = {node.name for node in goes[0].before} - {node.name for node in goes[0].after}
+    assert gone == {"x"}
+    last = inner[-1]
+    assert last.report.name == "simplify_body"
+    assert "Identity" in {node.op for node in last.before}
+    assert "Identity" not in {node.op for node in last.after}
+
+
+def test_stages_of_a_body_are_what_the_session_runs() -> None:
+    """The last stage of each function has the nodes that observers hear of."""
+    with tf.Graph().as_default() as graph:
+        y = loop_of_functions()
+    with tf.Session(graph=graph) as session:
+        stages = session.optimization_stages(y, ["x:0"])
+        session.run(y, {"x:0": 2.0})
+        ran = {
+            found.function: set(found.partitions[0].node_names)
+            for found in session._session.step_events.functions()
+        }
+    shown = {s.function: {node.name for node in s.after} for s in stages if s.function}
+    assert shown
+    for name, nodes in shown.items():
+        assert nodes == ran[name]
+
+
+def test_a_function_that_cannot_be_made_has_no_stage() -> None:
+    """Who calls it hears why; the rest is shown."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [], name="x")
+        tf.exp(x, name="unasked")
+        call = functional_ops.partitioned_call(
+            [x], Tout=[tf.float32], f=NameAttrList("Missing", {})
+        )
+        y = tf.identity(call, name="y")
+    with tf.Session(graph=graph) as session:
+        assert {stage.function for stage in session.optimization_stages(y, [x])} == {""}

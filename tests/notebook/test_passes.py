@@ -103,6 +103,29 @@ def test_as_text_it_is_a_list_of_passes(pictures: list[PassPicture]) -> None:
     assert passes_text([]) == "No pass changed anything."
 
 
+def test_passes_over_the_body_of_a_function_name_it() -> None:
+    """What was pruned and folded there; shapes are not those of nodes of that name outside."""
+
+    @Defun(tf.float32, tf.float32, func_name="hostile\u202e")
+    def body(x: Any, v: Any) -> Any:
+        return v * (tf.constant(2.0) + tf.constant(3.0))
+
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [7], name="x")
+        y = body(x, x, name="call")
+    config = tf.ConfigProto()
+    config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
+    with tf.Session(graph=graph, config=config) as session:
+        found = pass_pictures(session.optimization_stages(y, ["x:0"]))
+    first = next(one for one in found if one.stage.function)
+    assert first.before["x"] == "removed"
+    assert "in function 'hostile" in first.where
+    assert "\u202e" not in passes_text(found)
+    arg = next(node for node in first.scene(graph, is_after=False).nodes if node.name == "x")
+    assert [dtype for dtype, _ in arg.outputs] == ["float32"]
+    assert all("7" not in shape for _, shape in arg.outputs)
+
+
 def test_the_last_run_or_a_fetch_is_shown(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """In a terminal as text; a name that is not there is a usage error."""
     loaded.user_ns["g"] = graph = small_graph()

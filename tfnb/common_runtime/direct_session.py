@@ -339,7 +339,7 @@ class DirectSession(Session):
         """
         self._check_open()
         signature = (tuple(feeds), tuple(fetches), tuple(targets))
-        return trace_passes(self._state, self._device_mgr, self._config, signature)
+        return trace_passes(self._state, self._device_mgr, self._config, signature, self._functions)
 
     def run_prepared(
         self,

@@ -39,6 +39,7 @@ from tfnb.common_runtime.optimization_registry import (
     OptimizationPassOptions,
     PassReport,
 )
+from tfnb.common_runtime.pass_trace import PRUNED, SIMPLIFIED
 from tfnb.common_runtime.placer import Placer
 from tfnb.common_runtime.session_views import function_view
 from tfnb.common_runtime.simplify_body import component_function
@@ -52,10 +53,11 @@ from tfnb.graph.graph_constructor import graph_from_graph_def, graph_to_graph_de
 from tfnb.graph.graph_partition import partition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from tfnb.common_runtime.device import Device
     from tfnb.common_runtime.direct_session import DirectSession
+    from tfnb.common_runtime.pass_trace import PassTrace
     from tfnb.common_runtime.thread_pool import ThreadPool
     from tfnb.core.op_def import OpDef
     from tfnb.core.op_kernel import type_of_done
@@ -101,6 +103,15 @@ class InstantiatedFunction:
         if self._pool_choice is None:
             self._pool_choice = PoolChoice(self._states)
         return self._pool_choice.choose()
+
+
+@dataclass(slots=True)
+class _OptimizedBody:
+    """What passes made of a body: a graph for each device."""
+
+    parts: list[tuple[Device, Graph]]
+    has_transfers: bool
+    reports: list[PassReport]
 
 
 class FunctionLibraryRuntime:
@@ -236,13 +247,7 @@ class FunctionLibraryRuntime:
 
     def bind(self, kernel: OpKernel) -> OpKernel:
         """A kernel that the executor can run, of one that yields calls."""
-        functions: list[NameAttrList] = []
-        for value in kernel.attrs.values():
-            if isinstance(value, NameAttrList):
-                functions.append(value)
-            elif isinstance(value, list):
-                functions += [one for one in value if isinstance(one, NameAttrList)]
-        return self._bind(kernel, functions)
+        return self._bind(kernel, _functions_in(kernel.attrs))
 
     def _bind(self, kernel: OpKernel, functions: Sequence[NameAttrList]) -> OpKernel:
         calls = kernel.compute
@@ -369,21 +374,7 @@ class FunctionLibraryRuntime:
     ) -> InstantiatedFunction:
         """Takes a graph apart, places and partitions it and makes its kernels."""
         session = self._session
-        config, devices = session.config, session.device_mgr.devices
         num_retvals = sum(node.op == "_Retval" for node in graph.op_nodes())
-        reports = self._lower(name, graph, options, lasting)
-        Placer(graph, devices, device, allow_soft_placement=True, log_device_placement=False).run()
-        effects = [node.name for node in graph.op_nodes() if has_effect(node)]
-        passes = OptimizationPassOptions(
-            graph,
-            config,
-            devices,
-            library=graph.library,
-            targets=frozenset([*effects, *lasting]),
-            function_name=name,
-        )
-        reports += REGISTRY.run_grouping(Grouping.POST_REWRITE_FOR_EXEC, passes)
-        has_transfers = any(node.is_send or node.is_recv for node in graph.op_nodes())
         kernels: dict[str, OpKernel] = {}
 
         def make_kernel(node: Node, device: Device) -> OpKernel:
@@ -404,14 +395,8 @@ class FunctionLibraryRuntime:
             return kernel
 
         items = []
-        for device_name, part_graph in partition(graph, devices, self._edge_names).items():
-            part = part_graph
-            place = session.device_mgr.lookup(device_name)
-            passes = OptimizationPassOptions(part, config, devices, place, function_name=name)
-            reports += REGISTRY.run_grouping(Grouping.POST_PARTITIONING, passes)
-            if options.is_multi_device:
-                part = component_function(part, frozenset(lasting), options.simplifies)
-            part.fixup_source_and_sink_edges()
+        body = self._optimize(name, graph, device, options, lasting, self._edge_names)
+        for place, part in body.parts:
             executor = initialize(part, place, make_kernel, is_function=True)
             items.append(ExecutorItem(part, executor))
         function = InstantiatedFunction(
@@ -420,14 +405,95 @@ class FunctionLibraryRuntime:
             num_args,
             num_retvals,
             is_immediate=len(items) == 1 and not items[0].executor.has_async,
-            shares_rendezvous=has_transfers and len(items) == 1,
-            reports=reports,
+            shares_rendezvous=body.has_transfers and len(items) == 1,
+            reports=body.reports,
         )
         self._items[function.signature_id] = items
         session.step_events.function_instantiated(
             function_view(function.signature_id, function.name, items)
         )
         return function
+
+    def _optimize(
+        self,
+        name: str,
+        graph: Graph,
+        device: Device,
+        options: BodyOptions,
+        lasting: Sequence[str],
+        edge_names: Iterator[int],
+        trace: PassTrace | None = None,
+    ) -> _OptimizedBody:
+        """Takes a body's graph through all passes, on to its partitions."""
+        config, devices = self._session.config, self._session.device_mgr.devices
+        if trace is not None:
+            trace.begin(graph, function=name)
+        reports = self._lower(name, graph, options, lasting)
+        if trace is not None:
+            trace(reports[0] if reports else PRUNED, graph)
+        Placer(graph, devices, device, allow_soft_placement=True, log_device_placement=False).run()
+        if trace is not None:
+            trace.begin(graph, function=name)
+        effects = [node.name for node in graph.op_nodes() if has_effect(node)]
+        passes = OptimizationPassOptions(
+            graph,
+            config,
+            devices,
+            library=graph.library,
+            targets=frozenset([*effects, *lasting]),
+            function_name=name,
+            on_pass=trace,
+        )
+        reports += REGISTRY.run_grouping(Grouping.POST_REWRITE_FOR_EXEC, passes)
+        has_transfers = any(node.is_send or node.is_recv for node in graph.op_nodes())
+        parts = []
+        for device_name, part_graph in partition(graph, devices, edge_names).items():
+            part = part_graph
+            place = self._session.device_mgr.lookup(device_name)
+            if trace is not None:
+                trace.begin(part, device_name, name)
+            passes = OptimizationPassOptions(
+                part, config, devices, place, function_name=name, on_pass=trace
+            )
+            reports += REGISTRY.run_grouping(Grouping.POST_PARTITIONING, passes)
+            if options.is_multi_device:
+                before = part.num_op_nodes
+                part = component_function(part, frozenset(lasting), options.simplifies)
+                if trace is not None and part.num_op_nodes < before:
+                    trace(SIMPLIFIED, part)
+            part.fixup_source_and_sink_edges()
+            parts.append((place, part))
+        return _OptimizedBody(parts, has_transfers, reports)
+
+    def trace_calls(self, calls: list[tuple[Node, Device]], trace: PassTrace) -> None:
+        """Notes what passes do to the functions that nodes call, and to those that these call.
+
+        What cannot be made ready is left out; whoever calls it hears why.
+        """
+        seen = set()
+        while calls:
+            node, place = calls.pop(0)
+            for function in _functions_of(node):
+                try:
+                    options = body_options(node.op, node.attrs.get("config_proto") or b"")
+                    key = _key(function.name, function.attrs, place, options)
+                    if key in seen:
+                        continue
+                    seen.add(key)
+                    attrs = {k: v for k, v in function.attrs.items() if k != _STATE_HANDLE}
+                    body = instantiate(self._find(function.name), attrs, self._library())
+                    found = self._optimize(
+                        function.name,
+                        body.graph,
+                        place,
+                        options.for_size(body.graph.num_op_nodes),
+                        [one.name for one in body.control_ret_nodes],
+                        itertools.count(),
+                        trace,
+                    )
+                except errors.OpError:
+                    continue
+                calls += [(n, where) for where, part in found.parts for n in part.op_nodes()]
 
     def _lower(
         self, name: str, graph: Graph, options: BodyOptions, lasting: Sequence[str]
@@ -464,6 +530,22 @@ def _key(
     name: str, attrs: Mapping[str, Any], device: Device, options: BodyOptions
 ) -> tuple[Any, ...]:
     return (name, device.name, options, tuple(sorted((k, repr(v)) for k, v in attrs.items())))
+
+
+def _functions_in(attrs: Mapping[str, Any]) -> list[NameAttrList]:
+    values = (
+        one for value in attrs.values() for one in (value if type(value) is list else [value])
+    )
+    return [one for one in values if isinstance(one, NameAttrList)]
+
+
+def _functions_of(node: Node) -> list[NameAttrList]:
+    """The functions that a node may call as they are."""
+    if node.op == "SymbolicGradient":
+        return []
+    if isinstance(node.op_definition, FunctionDefinition):
+        return [NameAttrList(node.op, dict(node.attrs))]
+    return _functions_in(node.attrs)
 
 
 def _just_call(function: InstantiatedFunction) -> Callable[..., Any]:

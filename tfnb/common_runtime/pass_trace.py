@@ -23,9 +23,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tfnb.common_runtime.device_mgr import DeviceMgr
+    from tfnb.common_runtime.function_library_runtime import FunctionLibraryRuntime
     from tfnb.common_runtime.graph_execution_state import GraphExecutionState
     from tfnb.graph.graph import Graph, Node
     from tfnb.proto import config_pb2
+
+
+# What is done to the bodies of functions and is no pass of its own.
+PRUNED = PassReport(Grouping.PRE_PLACEMENT, 0, "pruning", ("what no result needs is gone",))
+SIMPLIFIED = PassReport(
+    Grouping.POST_PARTITIONING, 1000, "simplify_body", ("what only joins other nodes is gone",)
+)
 
 
 @dataclass(slots=True, frozen=True)
@@ -52,12 +60,14 @@ class PassStage:
       report: the pass and its own words.
       device: of the partition; "" before the graph was cut.
       before: the nodes before it; ``after`` likewise.
+      function: whose body the graph is; "" for what the session itself runs.
     """
 
     report: PassReport
     device: str
     before: tuple[NodeSnapshot, ...]
     after: tuple[NodeSnapshot, ...]
+    function: str = ""
 
 
 class PassTrace:
@@ -69,12 +79,12 @@ class PassTrace:
 
     def __init__(self) -> None:
         self.stages: list[PassStage] = []
-        self._device = ""
+        self._device = self._function = ""
         self._before: tuple[NodeSnapshot, ...] | None = None
 
-    def begin(self, graph: Graph | None, device: str = "") -> None:
+    def begin(self, graph: Graph | None, device: str = "", function: str = "") -> None:
         """The next passes are about this graph; None: about the first that comes."""
-        self._device = device
+        self._device, self._function = device, function
         self._before = None if graph is None else snapshot(graph)
 
     def __call__(self, report: PassReport, graph: Graph) -> None:
@@ -82,7 +92,7 @@ class PassTrace:
         after = snapshot(graph)
         before, self._before = self._before, after
         if before is not None and before != after:
-            self.stages.append(PassStage(report, self._device, before, after))
+            self.stages.append(PassStage(report, self._device, before, after, self._function))
 
 
 def snapshot(graph: Graph) -> tuple[NodeSnapshot, ...]:
@@ -113,8 +123,11 @@ def trace_passes(
     device_mgr: DeviceMgr,
     config: config_pb2.ConfigProto,
     signature: tuple[Sequence[str], Sequence[str], Sequence[str]],
+    functions: FunctionLibraryRuntime,
 ) -> list[PassStage]:
     """Takes a signature (feeds, fetches, targets) through all passes and notes each.
+
+    The bodies of functions that are called after that follow, one by one.
 
     Raises:
       InvalidArgumentError, NotFoundError: the graph cannot be pruned, placed or partitioned.
@@ -122,7 +135,8 @@ def trace_passes(
     feeds, fetches, targets = signature
     trace = PassTrace()
     found = state.build_graph(feeds, fetches, targets, on_pass=trace)
-    for device_name, graph in partition(found.graph, device_mgr.devices, itertools.count()).items():
+    parts = partition(found.graph, device_mgr.devices, itertools.count())
+    for device_name, graph in parts.items():
         trace.begin(graph, device_name)
         options = OptimizationPassOptions(
             graph,
@@ -134,4 +148,8 @@ def trace_passes(
             on_pass=trace,
         )
         REGISTRY.run_grouping(Grouping.POST_PARTITIONING, options)
+    functions.trace_calls(
+        [(node, device_mgr.lookup(name)) for name, one in parts.items() for node in one.op_nodes()],
+        trace,
+    )
     return trace.stages

@@ -63,6 +63,7 @@ class PassPicture:
 
     def scene(self, graph: Graph | None, *, is_after: bool) -> Scene:
         """The graph before or after the pass, its nodes marked."""
+        graph = None if self.stage.function else graph
         snapshots = self.stage.after if is_after else self.stage.before
         changes = self.after if is_after else self.before
         touched = passes_by_node([self.name, *(f"  {action}" for action in self.actions)])
@@ -99,6 +100,7 @@ def _picture(stage: PassStage) -> PassPicture:
     report = stage.report
     device = stage.device.rpartition("device:")[2]
     where = report.grouping.name.lower().replace("_", " ") + (f", {device}" if device else "")
+    where += f", in function '{stage.function}'" if stage.function else ""
     before, after = _changes(stage)
     return PassPicture(report.name, where, report.actions, stage, before, after)
 
@@ -167,7 +169,7 @@ def passes_text(pictures: Sequence[PassPicture]) -> str:
     lines = []
     for number, one in enumerate(pictures, 1):
         sizes = f"{len(one.before):,} → {len(one.after):,} nodes"
-        lines.append(f"{number}. {one.name} ({one.where}): {sizes}; {one.summary}")
+        lines.append(f"{number}. {one.name} ({one_line(one.where)}): {sizes}; {one.summary}")
         shown = [(name, change) for name, change in one.before.items() if change]
         shown += [(name, change) for name, change in one.after.items() if name not in one.before]
         ops = {node.name: node.op for node in (*one.stage.after, *one.stage.before)}
