@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfnb.core import errors
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 # Smaller tensors are not worth the question.
 _SMALL = 1 << 20
+_MOST_ELEMENTS = (1 << 63) - 1
 
 
 class _OfThread(threading.local):
@@ -72,7 +75,7 @@ def container_limit(path: Path) -> int:
 
 
 def check_fits(xp: Any, shape: Sequence[int], dtype: np.dtype[Any]) -> None:
-    """Refuses a tensor in host memory that is larger than all there is.
+    """Refuses a tensor that nobody can count, or in host memory larger than all there is.
 
     Args:
         xp: The array module that is to make it; a GPU's pool knows its own limit.
@@ -80,12 +83,30 @@ def check_fits(xp: Any, shape: Sequence[int], dtype: np.dtype[Any]) -> None:
         dtype: The element type.
 
     Raises:
+        InvalidArgumentError: It would have more than 2**63 - 1 elements, counted from the first
+            dimension on, so that a later 0 does not help.
         TensorTooLargeError: It cannot be held; the executor makes it a ResourceExhaustedError.
     """
+    num_bytes = math.prod(shape) * dtype.itemsize
+    if num_bytes > _SMALL or not num_bytes:
+        check_countable(shape)
     if xp is not np:
         return
-    num_bytes = math.prod(shape) * dtype.itemsize
     if _of_thread.limit is not None and num_bytes > _of_thread.limit:
         raise TensorTooLargeError(tuple(shape), dtype, _of_thread.limit)
     if num_bytes > _SMALL and num_bytes > memory_limit():
         raise TensorTooLargeError(tuple(shape), dtype, memory_limit())
+
+
+def check_countable(shape: Sequence[int]) -> None:
+    """Refuses a shape with more than 2**63 - 1 elements, whatever their size.
+
+    Raises:
+        InvalidArgumentError: As said.
+    """
+    count = 1
+    for size in shape:
+        count *= int(size)
+        if count > _MOST_ELEMENTS:
+            text = ",".join(map(str, shape))
+            raise errors.invalid_argument(f"Shape [{text}] would have more than 2**63 - 1 elements")

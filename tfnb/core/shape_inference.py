@@ -7,7 +7,7 @@ serve most ops. Corresponds to TensorFlow's ``shape_inference.h`` and ``common_s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.node_text import shape_text
@@ -25,6 +25,7 @@ type_of_shape_function = Callable[["InferenceContext"], "TensorShape | Sequence[
 
 UNKNOWN_SHAPE = TensorShape(None)
 SCALAR_SHAPE = TensorShape([])
+_LARGEST_SIZE = (1 << 63) - 1
 
 
 class InferenceContext:
@@ -288,8 +289,26 @@ def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
 def run_shape_function(
     function: type_of_shape_function | None, c: InferenceContext
 ) -> list[TensorShape]:
-    """Calls a shape function and gives one shape per output."""
+    """Calls a shape function and gives one shape per output.
+
+    Raises:
+      ValueError: the inputs do not fit, or a size exceeds 64 bits.
+    """
     if function is None:
         return [UNKNOWN_SHAPE] * c.num_outputs
     found = function(c)
-    return [found] if isinstance(found, TensorShape) else list(found)
+    shapes = [found] if isinstance(found, TensorShape) else list(found)
+    check_sizes(shapes)
+    return shapes
+
+
+def check_sizes(shapes: Iterable[TensorShape]) -> None:
+    """Refuses shapes with a size that is no number of 64 bits.
+
+    Raises:
+      ValueError: there is one.
+    """
+    for shape in shapes:
+        for size in shape.dim_values or ():
+            if size is not None and size > _LARGEST_SIZE:
+                raise ValueError(f"Dimension size overflow: {size} is more than 2**63 - 1")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core.errors import InvalidArgumentError
 from tfnb.core.node_text import node_text, shape_text, values_text
-from tfnb.core.shape_inference import InferenceContext, unchanged_shape
+from tfnb.core.shape_inference import InferenceContext, check_sizes, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.exporter import node_inputs
 from tfnb.framework.static_evaluation import constant_as_shape, evaluate_constant
@@ -89,14 +89,14 @@ def _run(function: Callable[[InferenceContext], Any], op: Operation) -> None:
     context = OperationInferenceContext(op)
     try:
         shapes = function(context)
+        if isinstance(shapes, TensorShape):
+            shapes = (shapes,)
+        check_sizes(shapes)
     except (ValueError, InvalidArgumentError) as error:
         text = error.message if isinstance(error, InvalidArgumentError) else str(error)
         raise ValueError(_text(text, op, context)) from error
-    if isinstance(shapes, TensorShape):
-        outputs[0]._shape = shapes
-    else:
-        for tensor, shape in zip(outputs, shapes, strict=True):
-            tensor._shape = shape
+    for tensor, shape in zip(outputs, shapes, strict=True):
+        tensor._shape = shape
     if context.output_handle_data:
         for index, data in context.output_handle_data.items():
             outputs[index]._handle_data = data
