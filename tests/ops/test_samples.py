@@ -124,6 +124,7 @@ def assert_same(found: Any, wanted: Any, row: samples.Sample, dtype: Any) -> Non
         np.testing.assert_array_equal(found, wanted)
         return
     if row.exact:
+        found, wanted = np.atleast_1d(found, wanted)
         same = (found == wanted) | ((found != found) & (wanted != wanted))
         assert same.all(), f"{found!r} is not exactly {wanted!r}"
         signs = np.signbit(found.view(_real(found)).astype(np.float64)) == np.signbit(

@@ -146,6 +146,7 @@ def leaky_relu_grad(xp: Any, gradients: Any, features: Any, *, alpha: float) -> 
         scaled = xp.multiply(gradients.dtype.type(alpha), gradients, out=out)
         return choose(xp, features > 0, gradients, scaled, out=own(scaled))
 
+    require_same_shape("LeakyReluGrad", gradients, features)
     return tiled(xp, formula, gradients, features)
 
 
@@ -179,6 +180,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("EluGrad", "gradients: T, outputs: T -> backprops: T", _FLOAT, shape=merge_both_inputs)
 def elu_grad(xp: Any, gradients: Any, outputs: Any) -> Any:
     """The gradient, times outputs + 1 where the output is negative."""
+    require_same_shape("EluGrad", gradients, outputs)
     return tiled(xp, _elu_grad, gradients, outputs)
 
 
@@ -224,6 +226,7 @@ def _(op: Any, grad: Any) -> Any:
 )
 def selu_grad(xp: Any, gradients: Any, outputs: Any) -> Any:
     """The gradient of Selu, from its output."""
+    require_same_shape("SeluGrad", gradients, outputs)
     return tiled(xp, _selu_grad, gradients, outputs)
 
 
@@ -268,6 +271,7 @@ def _(op: Any, grad: Any) -> Any:
 )
 def softplus_grad(xp: Any, gradients: Any, features: Any) -> Any:
     """Gradients / (1 + exp(-features))."""
+    require_same_shape("SoftplusGrad", gradients, features)
     return tiled(xp, _softplus_grad, gradients, features)
 
 
@@ -307,6 +311,7 @@ def _(op: Any, grad: Any) -> Any:
 )
 def softsign_grad(xp: Any, gradients: Any, features: Any) -> Any:
     """Gradients / (1 + |features|)**2."""
+    require_same_shape("SoftsignGrad", gradients, features)
     return tiled(xp, _softsign_grad, gradients, features)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.shape_inference import unchanged_shape
 from tfnb.framework.scopes import control_dependencies, name_scope
@@ -36,7 +38,11 @@ def _special(name: str, function: Callable[..., Any]) -> OpDefinition:
     """The op that applies a function of one number."""
 
     def kernel(xp: Any, x: Any) -> Any:
-        return precise(function, xp, x)
+        found = precise(function, xp, x)
+        if function is bessel_functions.y1 and x.itemsize < 8:
+            # What TensorFlow's function for less than float64 says of the pole.
+            found = xp.where(x == 0, x.dtype.type(np.nan), found)
+        return found
 
     kernel.__doc__ = function.__doc__
     definition: OpDefinition = register_op(

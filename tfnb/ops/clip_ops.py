@@ -53,7 +53,16 @@ def clip_by_value_op(xp: Any, t: Any, clip_value_min: Any, clip_value_max: Any) 
                 f"clip_value_min shape: {shape_text(clip_value_min.shape)}"
                 f"clip_value_max shape: {shape_text(clip_value_max.shape)}"
             )
-    return xp.maximum(xp.minimum(t, clip_value_max), clip_value_min)
+    clipped = _limited(xp, xp.minimum, t, clip_value_max)
+    return _limited(xp, xp.maximum, clipped, clip_value_min)
+
+
+def _limited(xp: Any, function: Any, t: Any, limit: Any) -> Any:
+    """A limit that is not a number limits nothing."""
+    if limit.ndim == 0:
+        return function(t, limit) if limit == limit else t
+    clipped = function(t, limit)
+    return clipped if limit.dtype.kind in "iu" else xp.where(xp.isnan(limit), t, clipped)
 
 
 @clip_by_value_op.gradient

@@ -874,7 +874,7 @@ def _select_shape(c: InferenceContext) -> TensorShape:
     if len(condition) == 1 and values:
         merge_shapes(TensorShape(condition), TensorShape(values[:1]))
         return shape
-    return merge_shapes(shape, c.inputs[0]) if len(condition) > 1 else shape
+    return merge_shapes(shape, c.inputs[0])
 
 
 @register_op("Select", "condition: bool, t: T, e: T -> output: T", "T: type", shape=_select_shape)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.core import dtypes
+from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import merge_both_inputs, unchanged_shape
+from tfnb.core.shape_inference import unchanged_shape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.framework.tensor import Tensor
@@ -81,10 +81,14 @@ def _(op: Any, grad: Any) -> Any:
 @register_op("Sign", "x: T -> y: T", _SIGNED, shape=unchanged_shape)
 def sign(xp: Any, x: Any) -> Any:
     """-1, 0 or 1; x / |x| for complex numbers; NaN stays NaN."""
-    return xp.sign(x)
+    if x.dtype.kind != "c":
+        return xp.sign(x)
+    length = abs(x)
+    scale = 1 / xp.where(length == 0, _one(length), length)
+    return (x.real * scale + 1j * (x.imag * scale)).astype(x.dtype)
 
 
-sign.expression("{sign}({x})", scalars_only=True, sign=np.sign)
+sign.expression("{sign}({x})", scalars_only=True, sign=lambda x: sign.kernels["CPU"](np, x))
 
 
 @sign.gradient
@@ -133,10 +137,10 @@ def _(op: Any, grad: Any) -> Any:
     return sqrt_grad(op.outputs[0], grad)
 
 
-@register_op("SqrtGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
+@register_op("SqrtGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def sqrt_grad(xp: Any, y: Any, dy: Any) -> Any:
     """Dy * 0.5 / y, where y = sqrt(x); 0 where dy is 0, whatever y is."""
-    return tiled(xp, _sqrt_grad, y, dy)
+    return _of_pairs(xp, _sqrt_grad, y, dy)
 
 
 def _sqrt_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
@@ -174,10 +178,10 @@ def _(op: Any, grad: Any) -> Any:
     return rsqrt_grad(op.outputs[0], grad)
 
 
-@register_op("RsqrtGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
+@register_op("RsqrtGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def rsqrt_grad(xp: Any, y: Any, dy: Any) -> Any:
     """Dy * -0.5 * y**3, where y = 1 / sqrt(x); 0 where dy is 0, whatever y is."""
-    return tiled(xp, _rsqrt_grad, y, dy)
+    return _of_pairs(xp, _rsqrt_grad, y, dy)
 
 
 def _rsqrt_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
@@ -207,10 +211,10 @@ def _(op: Any, grad: Any) -> Any:
     return reciprocal_grad(op.outputs[0], grad)
 
 
-@register_op("ReciprocalGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
+@register_op("ReciprocalGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def reciprocal_grad(xp: Any, y: Any, dy: Any) -> Any:
     """-dy * y * y, where y = 1 / x; 0 where dy is 0, whatever y is."""
-    return tiled(xp, _reciprocal_grad, y, dy)
+    return _of_pairs(xp, _reciprocal_grad, y, dy)
 
 
 @reciprocal_grad.gradient
@@ -231,10 +235,10 @@ def _(op: Any, grad: Any) -> Any:
     return reciprocal_grad(op.outputs[0], grad)
 
 
-@register_op("InvGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
+@register_op("InvGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def inv_grad(xp: Any, y: Any, dy: Any) -> Any:
     """-dy * y * y, where y = 1 / x; 0 where dy is 0, whatever y is."""
-    return tiled(xp, _reciprocal_grad, y, dy)
+    return _of_pairs(xp, _reciprocal_grad, y, dy)
 
 
 @inv_grad.gradient
@@ -261,6 +265,18 @@ def _reciprocal_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
 
 def _conj(xp: Any, x: Any) -> Any:
     return xp.conj(x) if x.dtype.kind == "c" else x
+
+
+def _of_pairs(xp: Any, formula: Any, y: Any, dy: Any) -> Any:
+    """`formula` of elements at the same place in memory; the result has the first one's shape."""
+    if y.shape == dy.shape:
+        return tiled(xp, formula, y, dy)
+    if y.size != dy.size:
+        raise errors.invalid_argument(
+            "The two arguments to a cwise op must have same number of elements, "
+            f"got {y.size} and {dy.size}"
+        )
+    return formula(xp, y.reshape(-1), dy.reshape(-1)).reshape(y.shape)
 
 
 def _zero(x: Any) -> Any:
@@ -455,10 +471,10 @@ def _(op: Any, grad: Any) -> Any:
         return sigmoid_grad(conj(op.outputs[0]), grad)
 
 
-@register_op("SigmoidGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
+@register_op("SigmoidGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def sigmoid_grad(xp: Any, y: Any, dy: Any) -> Any:
     """Dy * y * (1 - y), where y = sigmoid(x)."""
-    return tiled(xp, _sigmoid_grad, y, dy)
+    return _of_pairs(xp, _sigmoid_grad, y, dy)
 
 
 def _sigmoid_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
@@ -608,10 +624,10 @@ def _(op: Any, grad: Any) -> Any:
         return tanh_grad(conj(op.outputs[0]), grad)
 
 
-@register_op("TanhGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=merge_both_inputs)
+@register_op("TanhGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def tanh_grad(xp: Any, y: Any, dy: Any) -> Any:
     """Dy * (1 - y * y), where y = tanh(x)."""
-    return tiled(xp, _tanh_grad, y, dy)
+    return _of_pairs(xp, _tanh_grad, y, dy)
 
 
 def _tanh_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:

@@ -132,12 +132,22 @@ def _check_sizes(equation: str, labels: list[str], operands: Sequence[Any]) -> d
             )
         for axis, letter in enumerate(axes[0]):
             size = operand.shape[axis]
-            if letter and sizes.setdefault(letter, size) != size:
+            # TensorFlow takes an axis of size 0 for one it has not seen yet.
+            known = sizes.get(letter)
+            sizes[letter] = size
+            if letter and known and known != size:
                 raise errors.invalid_argument(
-                    f"Expected dimension {sizes[letter]} at axis {axis} of the input shaped "
+                    f"Expected dimension {known} at axis {axis} of the input shaped "
                     f"{shape_text(operand.shape)} but got dimension {size}"
                 )
     return sizes
+
+
+def _zeros(xp: Any, labels: str, x: Any, sizes: dict[str, int]) -> Any:
+    axes = _named_axes(labels, x.ndim)
+    assert axes is not None
+    shape = [sizes[a] if a else size for a, size in zip(axes[0], x.shape, strict=True)]
+    return xp.zeros(shape, x.dtype)
 
 
 def _spread_on_diagonal(xp: Any, value: Any, output: str, plain: str) -> Any:
@@ -173,7 +183,9 @@ def einsum_op(xp: Any, inputs: Any, *, equation: str) -> Any:
     labels, output = _parts(equation, len(inputs))
     operands = [xp.asarray(value) for value in inputs]
     dtype = operands[0].dtype
-    _check_sizes(equation, labels, operands)
+    sizes = _check_sizes(equation, labels, operands)
+    if not all(x.size for x in operands):
+        operands = [_zeros(xp, *pair, sizes) for pair in zip(labels, operands, strict=True)]
     if dtype.itemsize == 2 and dtype.kind not in "iu":
         operands = [value.astype(np.float32) for value in operands]
     plain = "".join(dict.fromkeys(output.replace(_DOTS, "."))).replace(".", _DOTS)

@@ -124,10 +124,13 @@ def _real_shape(rank: int, *, forward: bool) -> Callable[[InferenceContext], Ten
         wanted = c.constant_value(1)
         tail: list[int | None] = [None] * rank
         if wanted is not None:
-            # A negative length is the kernel's to refuse.
-            tail = [length if length >= 0 else None for length in wanted.tolist()]
-            if forward and wanted[-1]:
-                tail[-1] = max(0, int(wanted[-1])) // 2 + 1
+            sizes = wanted.tolist()
+            if forward and sizes[-1]:
+                sizes[-1] = int(sizes[-1] / 2) + 1
+            if min(sizes) < -1:
+                raise ValueError(f"Dimension {min(sizes)} must be >= 0")
+            # -1 counts as unknown here; the kernel refuses it.
+            tail = [None if size < 0 else size for size in sizes]
         return TensorShape([*dims[: len(dims) - rank], *tail])
 
     return shape

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
@@ -95,6 +96,7 @@ def _bincount_shape(c: InferenceContext) -> TensorShape:
 
 def _counted(xp: Any, places: Any, size: int, weights: Any, dtype: Any, binary: bool) -> Any:
     """Counts or sums of weights of the places below `size`."""
+    check_fits(xp, (size,), np.dtype(np.int64))
     inside = places < size
     kept = places[inside]
     if binary:
@@ -130,6 +132,8 @@ def bincount_op(xp: Any, arr: Any, size: Any, weights: Any) -> Any:
     if count < 0:
         raise errors.invalid_argument(f"size ({count}) must be non-negative")
     _refuse_negative(arr)
+    if weights.size and weights.size != arr.size:
+        raise errors.invalid_argument("Input indices and weights must have the same size.")
     flat_weights = weights.reshape(-1) if weights.size else None
     return _counted(xp, arr.reshape(-1), count, flat_weights, weights.dtype, False)
 
@@ -138,16 +142,13 @@ def _dense_bincount_shape(c: InferenceContext) -> TensorShape:
     dims = c.inputs[0].dim_values
     if dims is not None and len(dims) > 2:
         raise ValueError(f"Shape must be at most rank 2 but is rank {len(dims)}")
+    c.with_rank(1, 0)
     size = c.constant_value(1)
-    if size is None:
-        return UNKNOWN_SHAPE if dims is None else TensorShape([None] * len(dims))
-    if size.ndim:
-        raise ValueError("The `size` input must be a scalar")
-    if size < 0:
+    if size is not None and size < 0:
         raise ValueError(f"size ({int(size)}) must be non-negative")
     if dims is None:
         return UNKNOWN_SHAPE
-    return TensorShape([*dims[:-1], int(size)]) if dims else UNKNOWN_SHAPE
+    return TensorShape([None] * len(dims) if size is None else [*dims[:-1], int(size)])
 
 
 @register_op(

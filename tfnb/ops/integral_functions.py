@@ -131,7 +131,7 @@ def spence(xp: Any, x: Any) -> Any:
     large = positive > 2.0
     inner = xp.where(large, 1.0 / positive, positive)
     small = inner < 0.5
-    u = -xp.log(xp.where(small, 1.0 - inner, inner))
+    u = 0.0 - xp.log(xp.where(small, 1.0 - inner, inner))
     square = u * u
     total = xp.zeros_like(u)
     for coefficient in reversed(_BERNOULLI):

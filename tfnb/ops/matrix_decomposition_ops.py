@@ -210,6 +210,8 @@ def lu(xp: Any, input: Any, *, output_idx_type: Any) -> tuple[Any, Any]:
     if input.ndim < 2:
         raise errors.invalid_argument(f"Input tensor must have rank >= 2, got {input.ndim}")
     require_square(input)
+    if not input.size:
+        return input, xp.zeros(input.shape[:-1], output_idx_type.as_numpy_dtype)
     wide = input.astype(np.float32) if input.dtype.itemsize == 2 else input
     triangles, order = _lu(xp, wide)
     return triangles.astype(input.dtype), order.astype(output_idx_type.as_numpy_dtype)

@@ -321,7 +321,11 @@ def _banded_shape(c: InferenceContext) -> TensorShape:
     left, right = c.with_rank_at_least(0, 2).dim_values, c.with_rank_at_least(1, 2).dim_values
     if left is None or right is None:
         return UNKNOWN_SHAPE
-    size = merge_dims(left[-1], right[-2])
+    bands, size = left[-2], merge_dims(left[-1], right[-2])
+    if bands == 0:
+        raise ValueError("Number of bands must be positive, but is 0")
+    if bands is not None and size is not None and bands > size:
+        raise ValueError(f"Number of bands {bands} cannot exceed the size of the matrix {size}")
     batch = broadcast_shapes(TensorShape(left[:-2]), TensorShape(right[:-2])).dim_values
     return UNKNOWN_SHAPE if batch is None else TensorShape([*batch, size, right[-1]])
 
@@ -347,7 +351,7 @@ def banded_triangular_solve(xp: Any, matrix: Any, rhs: Any, *, lower: bool, adjo
             )
     bands, size = matrix.shape[-2:]
     main = matrix[..., 0 if lower else bands - 1, :]
-    if (main == 0).any():
+    if not (abs(main) > 0).all():
         raise errors.invalid_argument("Input matrix is not invertible.")
     dense = xp.zeros((*matrix.shape[:-2], size, size), matrix.dtype)
     for offset in range(min(bands, size)):

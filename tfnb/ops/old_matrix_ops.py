@@ -137,7 +137,10 @@ batch_self_adjoint_eig = _eigen("BatchSelfAdjointEig", _REAL)
 def _cholesky_slope(xp: Any, lower: Any, grad: Any) -> Any:
     middle = xp.tril(adjoint(xp, lower) @ xp.tril(grad))
     middle *= 1 - identity(xp, middle, middle.shape[-1]) / 2
-    inverse = xp.linalg.inv(lower)
+    try:
+        inverse = xp.linalg.inv(lower)
+    except np.linalg.LinAlgError:
+        return xp.full_like(lower, np.nan)
     slope = adjoint(xp, inverse) @ middle @ inverse
     return ((slope + adjoint(xp, slope)) / 2).astype(lower.dtype)
 

@@ -140,7 +140,10 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("reduction_indices",),
 )
 def mean_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
-    """The mean over some axes; of nothing it is NaN; integers are cut towards zero."""
+    """The mean over some axes; integers are cut towards zero.
+
+    Of nothing it is NaN, of no complex numbers 0.
+    """
     axes = _axes(x, reduction_indices)
     if not axes:
         return x
@@ -155,7 +158,8 @@ def mean_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
         total = x.sum(axis=axes, dtype=wide, keepdims=keep_dims)
         quotient = abs(total) // wide(max(count, 1))
         return xp.where(total < 0, -quotient, quotient).astype(x.dtype)
-    return sum_over(xp, x, axes, keep_dims) / x.dtype.type(count)
+    total = sum_over(xp, x, axes, keep_dims)
+    return total / x.dtype.type(count) if count or x.dtype.kind != "c" else total
 
 
 @mean_op.gradient
@@ -439,7 +443,8 @@ def _arg_axis(x: Any, dimension: Any) -> int:
         raise errors.invalid_argument(
             f"dim must be a scalar, but received tensor of shape: {list(dimension.shape)}"
         )
-    axis, rank = int(dimension), int(x.ndim)
+    # TensorFlow, too, looks at 32 bits.
+    axis, rank = int(dimension.astype(np.int32)), int(x.ndim)
     if not -rank <= axis < rank:
         raise errors.invalid_argument(
             f"Expected dimension in the range [{-rank}, {rank}), but got {axis}"

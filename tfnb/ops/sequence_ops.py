@@ -53,7 +53,10 @@ def _range_size(start: Any, limit: Any, delta: Any) -> int:
     if np.asarray(start).dtype.kind in "iu":
         distance, step = abs(int(limit) - int(start)), abs(int(delta))
         return (distance + step - 1) // step
-    return math.ceil(abs((float(limit) - float(start)) / float(delta)))
+    size = abs((float(limit) - float(start)) / float(delta))
+    if size == math.inf:
+        raise ValueError(f"Requires ((limit - start) / delta) <= {2**63 - 1}")
+    return math.ceil(size)
 
 
 @register_op(
@@ -169,7 +172,8 @@ def lin_space(xp: Any, start: Any, stop: Any, num: Any) -> Any:
     check_fits(np, (count,), dtype)
     step = (stop - start) / dtype.type(count - 1)
     out = (start + step * np.arange(count).astype(dtype)).astype(dtype)
-    out[-1] = stop
+    # Not start + 0 * step: the ends are exact, whatever the step is.
+    out[0], out[-1] = start, stop
     return out
 
 
@@ -232,11 +236,11 @@ _CUMULATIVE = ("exclusive: bool = false", "reverse: bool = false")
 
 
 def _cumulative_axis(x: Any, axis: Any) -> int:
-    if axis.size != 1:
+    if axis.ndim:
         raise errors.invalid_argument(
             "ScanOp: axis must be a scalar, not " + shape_text(axis.shape)
         )
-    number, rank = int(axis.reshape(-1)[0] if axis.ndim else axis), int(x.ndim)
+    number, rank = int(axis), int(x.ndim)
     if not -rank <= number < rank:
         raise errors.invalid_argument(
             f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {number}"

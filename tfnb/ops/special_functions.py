@@ -272,10 +272,11 @@ def zeta(xp: Any, x: Any, q: Any) -> Any:
         b = b / a
         k += 1.0
     whole = (q <= 0.0) & (q == np.floor(q))
+    total = np.where(x == np.inf, np.where(q > 1.0, 0.0, np.where(q == 1.0, 1.0, np.inf)), total)
     total = np.where(whole, np.inf, total)
     # Nothing is left of a sum that begins at infinity.
     total = np.where((q == np.inf) & (x > 1.0), 0.0, total)
-    odd = (q < 0.0) & ~whole & (x != np.floor(x))
+    odd = (q <= 0.0) & np.where(whole, x % 2 > 0, x != np.floor(x))
     total = np.where(odd | (x < 1.0), np.nan, total)
     return np.where(x == 1.0, np.inf, total)
 
@@ -407,7 +408,7 @@ def igamma_grad_a(a: Any, x: Any) -> Any:
     x = np.broadcast_to(np.asarray(x, np.float64), found.shape)
     a = np.broadcast_to(np.asarray(a, np.float64), found.shape)
     nan = np.isnan(a) | np.isnan(x) | (a <= 0) | (x < 0)
-    return np.where(ordinary, found, np.where(nan, np.nan, 0.0))
+    return np.where(ordinary, found, np.where(nan, np.nan, np.where(np.isinf(x), -0.0, 0.0)))
 
 
 def random_gamma_grad(alpha: Any, sample: Any) -> Any:
@@ -418,7 +419,7 @@ def random_gamma_grad(alpha: Any, sample: Any) -> Any:
     alpha = np.broadcast_to(np.asarray(alpha, np.float64), found.shape)
     sample = np.broadcast_to(np.asarray(sample, np.float64), found.shape)
     nan = np.isnan(alpha) | np.isnan(sample) | (alpha <= 0) | (sample < 0)
-    return np.where(ordinary, found, np.where(nan, np.nan, 0.0))
+    return np.where(ordinary, found, np.where(nan, np.nan, np.where(np.isinf(sample), -0.0, 0.0)))
 
 
 # ------------------------------------------------------------------------- incomplete beta function

@@ -134,6 +134,8 @@ def tridiagonal_solve(
             "Expected the same number of left-hand sides and right-hand sides, "
             f"got {diagonals.shape[-1]} and {rhs.shape[-2]}."
         )
+    if diagonals.shape[:-2] != rhs.shape[:-2]:
+        raise errors.invalid_argument("All input tensors must have the same outer dimensions.")
     if not rhs.size:
         return rhs
     if partial_pivoting:
