@@ -128,6 +128,8 @@ def ragged_bincount(
     xp: Any, splits: Any, values: Any, size: Any, weights: Any, *, binary_output: bool
 ) -> Any:
     """How often each number below size occurs, per row."""
+    if size.ndim:
+        raise errors.invalid_argument(f"Shape must be rank 0 but is rank {size.ndim}")
     count = _scalar_size(size)
     row = _rows_of(splits, values)
     return _counts(row, values.reshape(-1), weights, (splits.size - 1, count), binary_output)
@@ -322,11 +324,16 @@ def _(c: InferenceContext) -> list[TensorShape]:
     return _count_shape(c, rank)
 
 
+def _ragged_count_shape(c: InferenceContext) -> list[TensorShape]:
+    rank = c.inputs[1].ndims
+    return _count_shape(c, None if rank is None else rank + 1)
+
+
 @register_op(
     "RaggedCountSparseOutput",
     "splits: int64, values: T, weights: output_type -> " + _OUT,
     *_COUNT_ATTRS,
-    shape=lambda c: _count_shape(c, None if c.inputs[1].dim_values is None else 2),
+    shape=_ragged_count_shape,
     **_CPU,
 )
 def ragged_count_sparse_output(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, merge_dims
 from tfnb.core.tensor_shape import TensorShape
@@ -111,15 +112,22 @@ def ragged_range(xp: Any, starts: Any, limits: Any, deltas: Any, *, Tsplits: dty
         raise errors.invalid_argument("Requires delta != 0")
     dtype = starts.dtype
     is_whole = dtype.kind in "iu"
-    span = last.astype(np.int64 if is_whole else np.float64) - first
-    span = np.where(step > 0, span, -span)
-    size = np.abs(step.astype(span.dtype))
-    lengths = -(-span // size) if is_whole else np.ceil(span / size)
-    lengths = np.where(span > 0, lengths, 0)
-    if not np.isfinite(lengths.astype(np.float64)).all() or lengths.sum() > np.iinfo(np.int64).max:
-        raise errors.invalid_argument("Requires ((limit - start) / delta) to be a finite size")
+    is_empty = ((step > 0) & (last < first)) | ((step < 0) & (last > first))
+    if is_whole:
+        # Differences of numbers of 64 bits take all of them.
+        wide = [part.astype(np.int64).view(np.uint64) for part in (first, last, step)]
+        span = np.where(step > 0, wide[1] - wide[0], wide[0] - wide[1])
+        size = np.where(step > 0, wide[2], -wide[2])
+        lengths = span // size + (span % size > 0)
+    else:
+        lengths = np.ceil(np.abs((last - first) / step)).astype(np.float64)
+    lengths = np.where(is_empty, lengths.dtype.type(0), lengths)
+    largest = np.iinfo(Tsplits.as_numpy_dtype).max
+    if not (lengths <= 2.0**63).all() or sum(map(int, lengths.tolist())) > largest:
+        raise errors.invalid_argument(f"Requires ((limit - start) / delta) <= {largest}")
     lengths = lengths.astype(np.int64)
     splits = splits_of(lengths, Tsplits.as_numpy_dtype)
+    check_fits(np, (int(splits[-1]),), dtype)
     if is_whole:
         places = positions(np.zeros(count, np.int64), lengths)
         wide = np.repeat(first, lengths).astype(np.int64)

@@ -13,11 +13,11 @@ import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import merge_shapes
+from tfnb.core.shape_inference import merge_dims, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from tfnb.ops.broadcasting import shape_text
-from tfnb.ops.sparse_indices import check_valid, group_starts
+from tfnb.ops.sparse_indices import check_form, check_valid, group_starts, sizes_of, sparse_rank
 
 if TYPE_CHECKING:
     from tfnb.core.shape_inference import InferenceContext
@@ -55,7 +55,9 @@ def _dense_groups(values: Any) -> tuple[Groups, tuple[int, ...]]:
 def _sparse_groups(
     indices: Any, values: Any, shape: Any, validate: bool
 ) -> tuple[Groups, tuple[int, ...]]:
-    sizes = tuple(shape.tolist())
+    if shape.ndim != 1 or values.ndim != 1:
+        check_form(indices, values, shape)
+    sizes = tuple(sizes_of(shape))
     if len(sizes) < 2:
         raise errors.invalid_argument(f"Shape {shape_text(sizes)} has rank {len(sizes)} < 2")
     if indices.ndim != 2 or indices.shape != (len(values), len(sizes)):
@@ -129,7 +131,12 @@ def _dense_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _sparse_shape(c: InferenceContext) -> list[TensorShape]:
-    return _result_shapes(c.inputs[-1].num_elements() if c.inputs[-1].ndims == 1 else None)
+    second = sparse_rank(c, len(c.inputs) - 3)
+    first = c.with_rank_at_least(0, 2).ndims if len(c.inputs) == 4 else sparse_rank(c, 0)
+    rank = merge_dims(first, second)
+    if rank is not None and rank < 2:
+        raise ValueError(f"Input 0, expected rank >= 2, got {rank}.")
+    return _result_shapes(rank)
 
 
 @register_op(

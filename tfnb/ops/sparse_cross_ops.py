@@ -94,8 +94,25 @@ def _sparse_rows(indices: Any, values: Any, shape: Any, batch: int, place: int) 
     return rows
 
 
+def _ragged_sparse_rows(
+    indices: Any, values: Any, shape: Any, batch: int, place: int
+) -> list[list[Any]]:
+    """As RaggedCross reads them: rows never go back, and those outside do not count."""
+    if indices.ndim != 2 or values.ndim != 1 or shape.shape != (2,) or shape[0] != batch:
+        return _sparse_rows(indices, values, shape, batch, place)
+    rows: list[list[Any]] = [[] for _ in range(batch)]
+    for row, value in zip(np.maximum.accumulate(indices[:, :1]).tolist(), values.tolist()):
+        if row[0] < batch:
+            rows[max(row[0], 0)].append(value)
+    return rows
+
+
 def _columns(
-    indices: Sequence[Any], values: Sequence[Any], shapes: Sequence[Any], dense: Sequence[Any]
+    indices: Sequence[Any],
+    values: Sequence[Any],
+    shapes: Sequence[Any],
+    dense: Sequence[Any],
+    rows_of: Callable[..., list[list[Any]]] = _sparse_rows,
 ) -> tuple[list[list[list[Any]]], int]:
     """Of every column the features of each row, and the number of rows."""
     for place, matrix in enumerate(dense):
@@ -113,7 +130,7 @@ def _columns(
     else:
         batch = 0
     found = [
-        _sparse_rows(*parts, batch, place)
+        rows_of(*parts, batch, place)
         for place, parts in enumerate(zip(indices, values, shapes, strict=True))
     ]
     for place, matrix in enumerate(dense):
@@ -335,7 +352,9 @@ def ragged_cross(
         _ragged_rows(values, splits, place)
         for place, (values, splits) in enumerate(zip(ragged_values, ragged_row_splits, strict=True))
     ]
-    others, batch = _columns(sparse_indices, sparse_values, sparse_shape, dense_inputs)
+    others, batch = _columns(
+        sparse_indices, sparse_values, sparse_shape, dense_inputs, _ragged_sparse_rows
+    )
     if ragged:
         batch = len(ragged[0])
     columns = {

@@ -16,7 +16,15 @@ from tfnb.core.shape_inference import (
 )
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.broadcasting import shape_text
-from tfnb.ops.sparse_indices import check_form, check_valid, order_of, unknown_of_rank
+from tfnb.ops.sparse_indices import (
+    check_bounds,
+    check_form,
+    check_valid,
+    flat_places,
+    order_of,
+    sizes_of,
+    unknown_of_rank,
+)
 
 # ------------------------------------------------------------------------------------- SparseConcat
 
@@ -72,9 +80,11 @@ def sparse_concat_op(xp: Any, indices: Any, values: Any, shapes: Any, *, concat_
                     f"{sizes[j]} at position {position}"
                 )
         moved = np.array(one)
-        moved[:, axis] += start
+        moved[:, axis] += np.int64(min(max(start, -(2**63)), 2**63 - 1))
         start += sizes[axis]
         parts.append(moved)
+        if min(sizes) < 0 or math.prod(sizes) >> 63:
+            raise errors.internal("Encountered overflow from large input shape.")
     whole = list(first)
     whole[axis] = start
     joined = np.concatenate(parts)
@@ -152,14 +162,17 @@ def sparse_reshape_op(xp: Any, input_indices: Any, input_shape: Any, new_shape: 
             "Input tensor rank must match input shape length."
             f"Got {input_indices.shape[1]} and {input_shape.shape[0]}"
         )
-    old = input_shape.tolist()
+    old = sizes_of(input_shape)
     sizes = _new_sizes(old, new_shape.tolist())
+    if sizes == old:
+        return input_indices, input_shape
     out = np.empty((len(input_indices), len(sizes)), np.int64)
     if len(out):
-        steps = [math.prod(old[i + 1 :]) for i in range(len(old))]
-        rest = input_indices @ np.asarray(steps, np.int64)
-        for axis in range(len(sizes) - 1, -1, -1):
-            rest, out[:, axis] = np.divmod(rest, sizes[axis])
+        rest = flat_places(input_indices, old)
+        for axis in range(len(sizes)):
+            step = math.prod(sizes[axis + 1 :])
+            left = np.fmod(rest, step)
+            out[:, axis], rest = (rest - left) // step, left
     return out, np.array(sizes, np.int64)
 
 
@@ -169,7 +182,7 @@ def sparse_reshape_op(xp: Any, input_indices: Any, input_shape: Any, new_shape: 
 def _split_shape(c: InferenceContext) -> list[TensorShape]:
     count = c.attr("num_split")
     shape = c.inputs[3]
-    rank = shape.num_elements() if shape.ndims == 1 else None
+    rank = shape.num_elements()
     return [TensorShape([None, rank])] * count + [TensorShape([None])] * count + [shape] * count
 
 
@@ -188,8 +201,14 @@ def sparse_split_op(
 ) -> Any:
     """The sparse tensor in pieces along a dimension; the first pieces may be one longer."""
     check_form(indices, values, shape)
+    sizes_of(shape)
+    check_bounds(indices, shape)
     rank = shape.shape[0]
-    axis = int(split_dim.reshape(-1)[0])
+    if split_dim.ndim:
+        raise errors.invalid_argument(
+            f"Input axis should be a scalar but received shape {list(split_dim.shape)}"
+        )
+    axis = int(split_dim)
     if not -rank <= axis < rank:
         raise errors.invalid_argument(
             f"Input axis should be in range [{-rank}, {rank}), got {axis}"
@@ -247,6 +266,12 @@ def _content_message(value: Any, dtype: Any) -> bytes:
     return proto.SerializeToString()
 
 
+def _serialized_shape(c: InferenceContext, sizes: list[int | None]) -> TensorShape:
+    for index, rank in enumerate((2, 1, 1)):
+        c.with_rank(index, rank)
+    return TensorShape(sizes)
+
+
 def _as_vector(parts: list[Any]) -> Any:
     out = np.empty(len(parts), object)
     for i, part in enumerate(parts):
@@ -259,14 +284,15 @@ def _as_vector(parts: list[Any]) -> Any:
     "sparse_indices: int64, sparse_values: T, sparse_shape: int64 -> serialized_sparse: out_type",
     "T: type",
     "out_type: {string, variant} = DT_STRING",
-    shape=lambda c: TensorShape([3]),
+    shape=lambda c: _serialized_shape(c, [3]),
     devices=("CPU",),
 )
 def serialize_sparse_op(
     xp: Any, sparse_indices: Any, sparse_values: Any, sparse_shape: Any, *, T: Any, out_type: Any
 ) -> Any:
     """The three components as strings or variants."""
-    check_form(sparse_indices, sparse_values, sparse_shape)
+    if (sparse_indices.ndim, sparse_values.ndim, sparse_shape.ndim) != (2, 1, 1):
+        check_form(sparse_indices, sparse_values, sparse_shape)
     return _as_vector(_serialized(sparse_indices, sparse_values, sparse_shape, out_type, T))
 
 
@@ -275,7 +301,7 @@ def serialize_sparse_op(
     "sparse_indices: int64, sparse_values: T, sparse_shape: int64 -> serialized_sparse: out_type",
     "T: type",
     "out_type: {string, variant} = DT_STRING",
-    shape=lambda c: TensorShape([None, 3]),
+    shape=lambda c: _serialized_shape(c, [None, 3]),
     devices=("CPU",),
 )
 def serialize_many_sparse_op(
@@ -288,6 +314,7 @@ def serialize_many_sparse_op(
         raise errors.invalid_argument(
             f"Rank of input SparseTensor should be > 1, but saw rank: {rank}"
         )
+    sizes_of(sparse_shape)
     check_valid(sparse_indices, sparse_shape)
     out = np.empty((int(sparse_shape[0]), 3), object)
     for row in range(len(out)):
@@ -356,6 +383,9 @@ def _deserialized(serialized: Any, dtype: Any) -> Any:
 
 
 def _deserialize_shape(c: InferenceContext) -> list[TensorShape]:
+    many = c.op_def.name == "DeserializeManySparse"
+    shape = c.with_rank(0, 2) if many else c.with_rank_at_least(0, 1)
+    merge_dims((shape.dim_values or (3,))[-1], 3)
     return [unknown_of_rank(2), unknown_of_rank(1), unknown_of_rank(1)]
 
 

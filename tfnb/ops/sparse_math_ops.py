@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,13 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.scatter_kernels import divide, scatter_rows
 from tfnb.ops.sparse_indices import (
+    check_bounds,
     check_form,
+    comparisons,
+    dense_at,
     group_starts,
     order_of,
+    sizes_of,
 )
 
 _SPARSE_A = "a_indices: int64, a_values: T, a_shape: int64"
@@ -40,6 +45,8 @@ def _check_same_shape(a_shape: Any, b_shape: Any) -> None:
 
 def _union(a_indices: Any, b_indices: Any) -> tuple[Any, Any, Any]:
     """(sorted distinct rows, where each row of a is among them, where each row of b is)."""
+    if any((comparisons(rows) <= 0).any() for rows in (a_indices, b_indices)):
+        return _merged(a_indices.tolist(), b_indices.tolist())
     joined = np.concatenate([a_indices, b_indices])
     order = order_of(joined)
     ordered = joined[order]
@@ -49,6 +56,20 @@ def _union(a_indices: Any, b_indices: Any) -> tuple[Any, Any, Any]:
     places = np.empty(len(joined), np.int64)
     places[order] = np.cumsum(numbers)
     return ordered[starts], places[: len(a_indices)], places[len(a_indices) :]
+
+
+def _merged(a: list[Any], b: list[Any]) -> tuple[Any, Any, Any]:
+    """As `_union`, of rows that are not in order or repeat: one pass over both."""
+    rows: list[Any] = []
+    places: tuple[list[int], list[int]] = ([], [])
+    while len(places[0]) < len(a) or len(places[1]) < len(b):
+        x, y = a[len(places[0]) :][:1], b[len(places[1]) :][:1]
+        if x and (not y or x <= y):
+            places[0].append(len(rows))
+        if y and (not x or y <= x):
+            places[1].append(len(rows))
+        rows += x if x and (not y or x <= y) else y
+    return np.array(rows, np.int64), np.array(places[0], int), np.array(places[1], int)
 
 
 # ---------------------------------------------------------------------------------------- SparseAdd
@@ -87,6 +108,8 @@ def sparse_add_op(
             f"The magnitude threshold must be a scalar: got shape {shape_text(thresh.shape)}"
         )
     _check_same_shape(a_shape, b_shape)
+    if not len(a_shape):
+        raise errors.invalid_argument("Tensors must not be empty")
     rows, a_places, b_places = _union(a_indices, b_indices)
     total = np.zeros(len(rows), a_values.dtype)
     total[a_places] = a_values
@@ -127,16 +150,22 @@ def sparse_add_grad(
             "# elements in backprop_val_grad should match # rows of sum_indices: "
             f"{len(backprop_val_grad)} vs. {len(sum_indices)}"
         )
-    found = {tuple(row): i for i, row in enumerate(sum_indices.tolist())}
-    out = []
-    for indices in (a_indices, b_indices):
-        grads = np.zeros(len(indices), backprop_val_grad.dtype)
-        for i, row in enumerate(indices.tolist()):
-            place = found.get(tuple(row))
-            if place is not None:
-                grads[i] = backprop_val_grad[place]
-        out.append(grads)
-    return tuple(out)
+    if not a_indices.shape[1] == b_indices.shape[1] == sum_indices.shape[1]:
+        raise errors.invalid_argument(
+            "The densified operands should have the same ndims; for A, B, sum got: "
+            f"{a_indices.shape[1]}, {b_indices.shape[1]}, {sum_indices.shape[1]}"
+        )
+    rows = (a_indices.tolist(), b_indices.tolist())
+    out = tuple(np.zeros(len(part), backprop_val_grad.dtype) for part in rows)
+    places = [0, 0]
+    # All are in order: a place of the sum is done when neither operand is before it.
+    for place, wanted in enumerate(sum_indices.tolist()):
+        for operand, part in enumerate(rows):
+            while places[operand] < len(part) and part[places[operand]] <= wanted:
+                if part[places[operand]] == wanted:
+                    out[operand][places[operand]] = backprop_val_grad[place]
+                places[operand] += 1
+    return out
 
 
 sparse_add_grad.not_differentiable()
@@ -162,6 +191,7 @@ def _softmax_shape(c: InferenceContext) -> TensorShape:
 def sparse_softmax_op(xp: Any, sp_indices: Any, sp_values: Any, sp_shape: Any) -> Any:
     """Softmax over the elements of every innermost row; missing ones do not count."""
     check_form(sp_indices, sp_values, sp_shape)
+    sizes_of(sp_shape)
     if sp_shape.shape[0] < 2:
         raise errors.invalid_argument(
             f"Input should have rank >= 2, but received shape: {' '.join(map(str, sp_shape))}"
@@ -193,6 +223,8 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def _extremum_shape(c: InferenceContext) -> list[TensorShape]:
+    for index, rank in enumerate((2, 1, 1) * 2):
+        c.with_rank(index, rank)
     return [TensorShape([None, None]), TensorShape([None])]
 
 
@@ -205,9 +237,15 @@ def _extremum(
     b_values: Any,
     b_shape: Any,
 ) -> Any:
-    check_form(a_indices, a_values, a_shape)
-    check_form(b_indices, b_values, b_shape)
+    for indices, values, shape in (
+        (a_indices, a_values, a_shape),
+        (b_indices, b_values, b_shape),
+    ):
+        check_form(indices, values, shape)
+        check_bounds(indices, shape)
     _check_same_shape(a_shape, b_shape)
+    if not len(a_shape):
+        raise errors.invalid_argument("Tensors must not be empty")
     rows, a_places, b_places = _union(a_indices, b_indices)
     a, b = np.zeros(len(rows), a_values.dtype), np.zeros(len(rows), a_values.dtype)
     a[a_places], b[b_places] = a_values, b_values
@@ -285,8 +323,11 @@ def _reduce(
 ) -> tuple[Any, Any, list[int]]:
     """(coordinates that have elements, their reductions, the shape of the result)."""
     check_form(indices, values, shape)
-    check_bounds(indices, shape)
-    sizes = shape.tolist()
+    if axes.ndim > 1:
+        raise errors.invalid_argument(
+            f"Expected reduction_axes to be a scalar or a vector; got shape: {list(axes.shape)}"
+        )
+    sizes = sizes_of(shape)
     kept, places = _reduced(len(sizes), axes, keep_dims)
     out_sizes = [1] * len(sizes) if keep_dims else [0] * len(kept)
     for axis, place in zip(kept, places):
@@ -303,23 +344,15 @@ def _reduce(
     return rows, reduced.astype(values.dtype, copy=False), out_sizes
 
 
-def check_bounds(indices: Any, shape: Any) -> None:
-    """Refuses indices outside the shape."""
-    if ((indices < 0) | (indices >= shape)).any():
-        row = int(np.flatnonzero(((indices < 0) | (indices >= shape)).any(axis=1))[0])
-        raise errors.invalid_argument(
-            f"indices[{row}] = {shape_text(indices[row].tolist())} is out of bounds: need 0 <= "
-            f"index < {shape_text(shape.tolist())}"
-        )
-
-
 def _reduce_shape(c: InferenceContext) -> TensorShape:
-    shape, axes = c.constant_value_as_shape(2), c.constant_value(3)
-    dims = shape.dim_values
-    if dims is None or axes is None:
+    shape, axes = c.constant_value(2), c.constant_value(3)
+    if shape is None or axes is None:
         return UNKNOWN_SHAPE
+    dims = [None if size < 0 else size for size in shape.reshape(-1).tolist()]
+    if not dims:
+        raise ValueError("Number of dims in shape tensor must not be 0")
     # An axis out of range is refused by the kernel.
-    chosen = {axis % len(dims) for axis in axes.reshape(-1).tolist()}
+    chosen = {math.fmod(axis + len(dims), len(dims)) for axis in axes.reshape(-1).tolist()}
     if c.attr("keep_dims"):
         return TensorShape([1 if axis in chosen else n for axis, n in enumerate(dims)])
     return TensorShape([n for axis, n in enumerate(dims) if axis not in chosen])
@@ -351,7 +384,15 @@ def _reduce_op(name: str, operation: str, types: str) -> OpDefinition:
             input_indices, input_values, input_shape, reduction_axes, keep_dims, operation
         )
         out = np.zeros(sizes, input_values.dtype)
-        out[tuple(rows.T)] = values if sizes else (values[0] if len(values) else 0)
+        steps = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+        places = rows @ np.array(steps, np.int64)
+        outside = (places < 0) | (places >= out.size)
+        if outside.any():
+            raise errors.internal(
+                f"Obtained a write index of {places[outside][0]} which is outside of bounds of "
+                f"[0, {out.size})"
+            )
+        out.reshape(-1)[places] = values
         return out
 
     return reduce
@@ -420,21 +461,7 @@ def _cwise_op(name: str, operation: str) -> OpDefinition:
     def cwise(xp: Any, sp_indices: Any, sp_values: Any, sp_shape: Any, dense: Any) -> Any:
         """Each element of a sparse tensor combined with the dense one at its place."""
         check_form(sp_indices, sp_values, sp_shape)
-        sizes = tuple(sp_shape.tolist())
-        try:
-            fits = np.broadcast_shapes(sizes, dense.shape) == sizes
-        except ValueError:
-            fits = False
-        if not fits:
-            raise errors.invalid_argument(
-                "SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible "
-                f"shapes: {shape_text(sizes)} vs. {shape_text(dense.shape)}"
-            )
-        if ((sp_indices < 0) | (sp_indices >= sp_shape)).any():
-            raise errors.invalid_argument(
-                "Provided indices are out-of-bounds w.r.t. dense side with broadcasted shape"
-            )
-        other = np.broadcast_to(dense, sizes)[tuple(sp_indices.T)]
+        other = dense_at(sp_indices, sp_shape, dense)
         if operation == "add":
             return sp_values + other
         if sp_values.dtype.kind in "iu" and (other == 0).any():

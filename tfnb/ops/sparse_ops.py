@@ -34,6 +34,7 @@ from tfnb.ops import (
     sequence_ops,
     transpose_ops,
 )
+from tfnb.ops.sparse_indices import dense_at, sizes_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -311,9 +312,8 @@ def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
 
 
 def _slice_shape(c: InferenceContext) -> list[TensorShape]:
-    rank = c.with_rank(2, 1).dim_values
-    columns = None if rank is None else rank[0]
-    return [TensorShape([None, columns]), TensorShape([None]), c.inputs[2]]
+    shape = c.inputs[2]
+    return [TensorShape([None, shape.num_elements()]), TensorShape([None]), shape]
 
 
 @register_op(
@@ -332,10 +332,12 @@ def sparse_slice_op(xp: Any, indices: Any, values: Any, shape: Any, start: Any, 
             f"Expected start and size to be vectors of {np.size(shape)} elements, but they have "
             f"{np.size(start)} and {np.size(size)}"
         )
-    sizes = np.minimum(np.asarray(size), np.maximum(np.asarray(shape) - np.asarray(start), 0))
-    moved = np.asarray(indices) - np.asarray(start)
-    inside = ((moved >= 0) & (moved < sizes)).all(axis=1)
-    return moved[inside], np.asarray(values)[inside], sizes
+    sizes_of(shape)
+    if (size < 0).any():
+        raise errors.invalid_argument(f"Expected a non-negative size, got {size.min()}")
+    sizes = np.where(start < shape - size, size, np.where(start < shape, shape - start, 0))
+    inside = ((indices >= start) & (indices < start + size)).all(axis=1)
+    return (indices - start)[inside], np.asarray(values)[inside], sizes
 
 
 @register_op(
@@ -351,11 +353,33 @@ def sparse_slice_grad(
 ) -> Any:
     """The gradient of each element, zero for those outside of the slice."""
     grad = np.asarray(backprop_val_grad)
+    if (grad.ndim, input_indices.ndim, input_start.ndim, output_indices.ndim) != (1, 2, 1, 2):
+        raise errors.invalid_argument(
+            "The gradient and the start should be vectors, the indices matrices: received shapes "
+            f"{[list(np.shape(a)) for a in (grad, input_start, input_indices, output_indices)]}"
+        )
+    if not input_indices.shape[1] == output_indices.shape[1] == len(input_start):
+        raise errors.invalid_argument(
+            "The input and output should have the same ndims: got: "
+            f"{input_indices.shape[1]} and {output_indices.shape[1]}"
+        )
+    if not len(grad) == len(output_indices) <= len(input_indices):
+        raise errors.invalid_argument(
+            f"# rows of output_indices ({len(output_indices)}) should be that of the gradient "
+            f"({len(grad)}) and not greater than of input_indices ({len(input_indices)})"
+        )
     out = np.zeros(len(input_indices), grad.dtype)
-    places = {row: n for n, row in enumerate(map(tuple, (output_indices + input_start).tolist()))}
-    for position, row in enumerate(map(tuple, np.asarray(input_indices).tolist())):
-        if row in places:
-            out[position] = grad[places[row]]
+    wanted = (output_indices + input_start).tolist()
+    used = 0
+    for position, row in enumerate(input_indices.tolist()):
+        if used < len(wanted) and row == wanted[used]:
+            out[position] = grad[used]
+            used += 1
+    if used < len(wanted):
+        raise errors.internal(
+            "Elements of backprop_val_grad aren't all propagated. Num elements:"
+            f"{len(wanted)}, used: {used}"
+        )
     return out
 
 
@@ -382,8 +406,8 @@ def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) 
 
 
 def _matmul_shape(c: InferenceContext) -> TensorShape:
-    c.with_rank(0, 2)
-    c.with_rank(1, 1)
+    for index, rank in enumerate((2, 1, 1)):
+        c.with_rank(index, rank)
     a = require_rank(c.constant_value_as_shape(2), 2)
     b = c.with_rank(3, 2)
     (rows, inner), (b_inner, columns) = a.dim_values or (None,) * 2, b.dim_values or (None,) * 2
@@ -491,30 +515,6 @@ def _elements_shape(c: InferenceContext) -> TensorShape:
     return TensorShape([None if sizes is None else sizes[0]])
 
 
-def _dense_at(indices: Any, shape: Any, dense: Any) -> Array:
-    """The dense tensor, broadcast to the sparse one's shape, at the sparse one's elements.
-
-    Raises:
-      InvalidArgumentError: it does not broadcast.
-    """
-    array, sizes = np.asarray(dense), np.asarray(shape).tolist()
-    added = len(sizes) - array.ndim
-    if added < 0 or any(a not in (1, b) for a, b in zip(array.shape, sizes[max(added, 0) :])):
-        raise errors.invalid_argument(
-            "SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes: "
-            f"{sizes} vs. {list(array.shape)}"
-        )
-    rows = np.asarray(indices)
-    if ((rows < 0) | (rows >= np.asarray(shape))).any():
-        raise errors.invalid_argument(f"Provided indices are out-of-bounds w.r.t. {sizes}")
-    places = tuple(
-        rows[:, added + axis] if size != 1 else np.zeros(len(rows), np.int64)
-        for axis, size in enumerate(array.shape)
-    )
-    found: Array = array[places] if places else np.broadcast_to(array, (len(rows),))
-    return found
-
-
 @register_op(
     "SparseDenseCwiseMul",
     "sp_indices: int64, sp_values: T, sp_shape: int64, dense: T -> output: T",
@@ -527,7 +527,7 @@ def sparse_dense_cwise_mul(
 ) -> Any:
     """Each element times the dense one at its place."""
     _check_parts(sp_indices, sp_values, sp_shape)
-    return np.asarray(sp_values) * _dense_at(sp_indices, sp_shape, dense)
+    return np.asarray(sp_values) * dense_at(sp_indices, sp_shape, np.asarray(dense))
 
 
 @register_op(
@@ -586,6 +586,8 @@ def _fill_shape(c: InferenceContext) -> list[TensorShape]:
     shape_size = (c.inputs[2].dim_values or (None,))[0]
     rows = sizes[0] if sizes else None
     rank = merge_dims(rank, shape_size)
+    if shape_size == 0:
+        raise ValueError("dense_shape must not be empty")
     found = ([None, rank], [None], [rows], [count])
     return [TensorShape(one) for one in found]
 
@@ -631,12 +633,15 @@ def sparse_fill_empty_rows_op(
     "SparseFillEmptyRowsGrad",
     "reverse_index_map: int64, grad_values: T -> d_values: T, d_default_value: T",
     "T: type",
-    shape=lambda c: [c.with_rank(0, 1), TensorShape([])],
+    shape=lambda c: [c.with_rank(0, 1), TensorShape([None] * (c.with_rank(1, 1).ndims - 1))],
     devices=("CPU",),
 )
 def sparse_fill_empty_rows_grad(xp: Any, reverse_index_map: Any, grad_values: Any) -> Any:
     """The gradients of the elements, and the sum of those that were filled in."""
     where, grad = np.asarray(reverse_index_map), np.asarray(grad_values)
+    for name, array in (("reverse_index_map", where), ("grad_values", grad)):
+        if array.ndim != 1:
+            raise errors.invalid_argument(f"{name} must be a vector, saw: {list(array.shape)}")
     if ((where < 0) | (where >= len(grad))).any():
         raise errors.invalid_argument(f"Elements in reverse index must be in [0, {len(grad)})")
     filled = np.ones(len(grad), bool)
