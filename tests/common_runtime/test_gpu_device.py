@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 
@@ -372,6 +373,13 @@ def test_running_out_of_gpu_memory_lists_who_holds_it(cupy):
             "allocator: GPU_0_bfc\n  390.6KiB from held\n" in caught.value.message
         )
         assert sess.run(more, {x: [1, 2]}).tolist() == [2, 3, 2, 3]
+        for _ in range(2):
+            del caught  # its traceback holds what the step held
+            gc.collect()
+            with pytest.raises(tf.errors.ResourceExhaustedError) as caught:
+                sess.run([held, more], {x: np.ones(100_000)})
+            told = "Largest live tensors: 390.6KiB of 'held' (float32[100000])"
+            assert told in caught.value.message
 
 
 def test_a_callable_feeds_and_fetches_on_the_gpu(cupy):

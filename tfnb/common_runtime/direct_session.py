@@ -490,6 +490,8 @@ class DirectSession(Session):
                 lowered.check_retvals(frame, predicates, executors.fetches)
         except BaseException as failure:
             run_state.abort(failure)
+            if isinstance(failure, errors.ResourceExhaustedError):
+                add_allocations(failure, None)
             raise
         finally:
             try:

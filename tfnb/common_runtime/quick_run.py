@@ -17,6 +17,7 @@ import numpy as np
 from tfnb.common_runtime.fetched_values import own_all
 from tfnb.common_runtime.run_state import RunState, next_step_id
 from tfnb.common_runtime.running_nodes import runs_signature
+from tfnb.common_runtime.step_stats_collector import add_allocations
 from tfnb.core import errors
 from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
 from tfnb.core.resource_mgr import RefCell
@@ -98,6 +99,8 @@ def quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> type_of_run
         except BaseException as failure:
             found = failure if emitted is None else lowered.failure(emitted, run_state, failure)
             run_state.abort(found)
+            if isinstance(found, errors.ResourceExhaustedError):
+                add_allocations(found, None)
             if found is failure:
                 raise
             raise found from found.__cause__

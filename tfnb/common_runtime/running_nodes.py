@@ -114,6 +114,7 @@ class EmittedSource(Protocol):
     """An emitted function, which knows the node of each of its lines."""
 
     filename: str
+    source: str
 
     def node_at(self, line: int) -> NodeItem | None:
         """The node of a line."""
@@ -132,6 +133,11 @@ _emitted: weakref.WeakValueDictionary[str, EmittedSource] = weakref.WeakValueDic
 def register_emitted(function: EmittedSource) -> None:
     """Has the lines of a function read, as long as it lives."""
     _emitted[function.filename] = function
+
+
+def emitted_source(filename: str) -> EmittedSource | None:
+    """The function whose code has that file name, if there is one."""
+    return _emitted.get(filename)
 
 
 def runs_nodes(

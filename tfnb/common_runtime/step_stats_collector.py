@@ -256,6 +256,12 @@ def add_allocations(error: errors.OpError, collector: StepStatsCollector | None)
     if "OOM" not in error.message or _HINT in error.message or _USAGE in error.message:
         return
     if collector is None:
+        # Read where memory ran out only.
+        from tfnb.common_runtime.live_tensors import largest_live
+
+        live = largest_live(error)
+        if live:
+            error.message += f"\nLargest live tensors: {live}"
         error.message += (
             f"\n{_HINT}, add report_tensor_allocations_upon_oom to RunOptions for current "
             "allocation info."
