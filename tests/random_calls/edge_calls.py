@@ -56,13 +56,16 @@ _UNDEFINED: dict[str, dict[str, str]] = {
     "RFFT RFFT2D RFFT3D IRFFT IRFFT2D IRFFT3D": {"empty": _UNWRITTEN, "nan": _ORDER},
     "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D": {"nan": _ORDER},
     "AudioSpectrogram CholeskyGrad Qr Svd": {"nan": _ORDER},
-    "BandedTriangularSolve Div DivNoNan Inv InvGrad Mul MulNoNan RealDiv Reciprocal ReciprocalGrad "
-    "RsqrtGrad SigmoidGrad SqrtGrad TanhGrad Xdivy Xlog1py Xlogy": _COMPLEX,
+    "Div DivNoNan Inv InvGrad Log1p Mul MulNoNan RealDiv Reciprocal ReciprocalGrad "
+    "RsqrtGrad SigmoidGrad SqrtGrad TanhGrad TridiagonalSolve Xdivy Xlog1py Xlogy": _COMPLEX,
     "Bincount": {"extreme": "whether that many bins fit depends on memory and threads"},
     "CumulativeLogsumexp": {"nan": "what min and max make of NaN depends on the compiler"},
     "DenseBincount HistogramFixedWidth LinSpace Range": {"extreme": _CRASHES},
     "Erf": {"nan float64": "the vectorized part of an array has NaN for infinities, the rest 1"},
-    "Lu": {"nan": "whether the smallest of numbers with NaN is NaN depends on the compiler"},
+    "BandedTriangularSolve Lu": {
+        "nan": "whether the smallest of numbers with NaN is NaN depends on the compiler"
+    },
+    "Eig": {"nan": "whether the iteration ends on a matrix that is not finite is chance"},
 }
 UNDEFINED = {op: reasons for ops, reasons in _UNDEFINED.items() for op in ops.split()}
 

@@ -88,7 +88,12 @@ def sign(xp: Any, x: Any) -> Any:
     return (x.real * scale + 1j * (x.imag * scale)).astype(x.dtype)
 
 
-sign.expression("{sign}({x})", scalars_only=True, sign=lambda x: sign.kernels["CPU"](np, x))
+sign.expression(
+    "{sign}({x})",
+    types=(dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64),
+    scalars_only=True,
+    sign=np.sign,
+)
 
 
 @sign.gradient

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.core import errors
 from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext
 from tfnb.core.tensor_shape import TensorShape
@@ -155,6 +156,8 @@ def _cholesky_slope(xp: Any, lower: Any, grad: Any) -> Any:
 def cholesky_grad(xp: Any, l: Any, grad: Any) -> Any:  # noqa: E741
     """The gradient of Cholesky by its input, given the triangles it made."""
     require_square(l)
+    if l.shape[:-2] != grad.shape[:-2]:
+        raise errors.invalid_argument("All input tensors must have the same outer dimensions.")
     return in_float32(lambda *a: _cholesky_slope(xp, *a), l, grad) if l.size else l
 
 

@@ -443,8 +443,10 @@ def _arg_axis(x: Any, dimension: Any) -> int:
         raise errors.invalid_argument(
             f"dim must be a scalar, but received tensor of shape: {list(dimension.shape)}"
         )
-    # TensorFlow, too, looks at 32 bits.
-    axis, rank = int(dimension.astype(np.int32)), int(x.ndim)
+    axis, rank = int(dimension), int(x.ndim)
+    if not -rank <= axis < rank:
+        # TensorFlow looks at 32 bits.
+        axis = int(dimension.astype(np.int32))
     if not -rank <= axis < rank:
         raise errors.invalid_argument(
             f"Expected dimension in the range [{-rank}, {rank}), but got {axis}"
