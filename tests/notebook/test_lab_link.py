@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tfnb as tf
+from tfnb.client.debugger.run_difference import recent_runs, record_values
 from tfnb.notebook.lab_link import LEASE_S, LabLink, renderer_hash
 from tfnb.notebook.lab_snapshot import (
     MAX_RESOURCES,
@@ -17,6 +19,8 @@ from tfnb.notebook.lab_snapshot import (
     find_session,
     session_key,
 )
+from tfnb.notebook.view_group import view_group
+from tfnb.notebook.views.compare import latest_comparison
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -365,3 +369,62 @@ def test_passes_of_a_signature_open(page: Page, session: Any) -> None:
     told = _opened(page, view="passes", session=session_key(session))
     assert told["title"] == "Passes of folded:0"
     assert told["content"]["state"]["_passes"]["passes"]
+
+
+def _table(page: Page, name: str) -> dict[str, Any]:
+    widget = page.link.views._views[name].widget
+    assert widget is not None
+    return widget._table
+
+
+def test_partial_runs_are_followed(page: Page, session: Any) -> None:
+    """A run that begins and goes on while the tab is open."""
+    page.ask("watch")
+    name = _opened(page, view="partial", session=session_key(session))["view"]
+    assert _table(page, name)["title"] == "No partial run is in flight."
+    page.ask("close", view=name)
+    session.partial_run_setup(["y:0"], ["x:0"])
+    table = _opened(page, view="partial", session=session_key(session))["content"]["state"][
+        "_table"
+    ]
+    assert [[cell["text"] for cell in row] for row in table["rows"]] == [
+        ["x:0", "feed", "○ not fed yet", ""],
+        ["y:0", "fetch", "… lacks 1", ""],
+    ]
+    assert table["rows"][1][3]["links"] == [["x:0", "x"]]
+    assert table["group"] == view_group(session.graph)
+
+
+def test_the_last_two_recorded_runs_are_compared(page: Page, session: Any) -> None:
+    """Without a click; one that nobody has any more is none of them."""
+    runs = [record_values(session, "y:0", {"x:0": [value]}) for value in (1.0, 2.0)]
+    name = _opened(page, view="compare")["view"]
+    assert _table(page, name)["note"].startswith("First other value: '")
+    runs.append(record_values(session, "y:0", {"x:0": [2.0]}))
+    page.ask("watch")
+    page.ask("look")
+    assert latest_comparison()[0]["title"] == "The runs are the same"
+    del runs[1:]
+    gc.collect()
+    assert recent_runs() == []
+    assert latest_comparison()[0]["title"] == "The runs are the same"
+
+
+def test_a_loop_of_steps_has_a_pace(session: Any) -> None:
+    """While it runs; what stood still before or after it is no part of it."""
+    snapshots, now_ns, key = LabSnapshots(), 0, session_key(session)
+
+    def pace(steps: int, ms: int) -> float:
+        nonlocal now_ns
+        now_ns += ms * 1_000_000
+        for _ in range(steps):
+            session.run("y:0", {"x:0": [1.0]})
+        told = next(one for one in snapshots.take(now_ns)["sessions"] if one["key"] == key)
+        return told["stepsPerSecond"]
+
+    assert [pace(0, 250), pace(0, 60_000), pace(1, 250), pace(1, 250)] == [0.0] * 4
+    pace(0, 2_000), pace(0, 60_000)
+    assert [pace(5, 250), pace(5, 250), pace(5, 250)] == [20.0] * 3
+    assert [pace(0, 250), pace(0, 250)] == [20.0] * 2
+    assert pace(0, 2_000) == 0.0
+    assert [pace(1, 2_000) for _ in range(8)][4:] == [0.5] * 4

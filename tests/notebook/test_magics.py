@@ -255,3 +255,13 @@ def test_the_shell_configures_the_magics(loaded: Any) -> None:
     loaded.run_line_magic("config", "TfnbMagics.height = 600")
 
     assert magics_of(loaded).height == 600
+
+
+def test_a_semicolon_keeps_the_last_value_to_itself(
+    loaded: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in any cell."""
+    loaded.run_cell("%%tfnb cell one\n41 + 1;  # quiet")
+    assert "42" not in capsys.readouterr().out
+    loaded.run_cell("%%tfnb cell one\n41 + 1")
+    assert "42" in capsys.readouterr().out

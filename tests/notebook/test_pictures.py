@@ -25,7 +25,7 @@ def test_a_hostile_name_is_text_in_an_svg(name: str) -> None:
 
     root = ET.fromstring(scene_svg(scene))
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
-    assert tags <= {"svg", "title", "defs", "marker", "path", "rect", "text"}
+    assert tags <= {"svg", "title", "style", "defs", "marker", "path", "rect", "text"}
 
 
 def test_attributes_are_quoted() -> None:

@@ -14,6 +14,8 @@ _HOMES = {
     "placement": "tfnb.notebook.views.placement",
     "partitions": "tfnb.notebook.views.partitions",
     "passes": "tfnb.notebook.views.passes",
+    "compare": "tfnb.notebook.views.compare",
+    "partial": "tfnb.notebook.views.partial",
     "export": "tfnb.notebook.views.export",
     "watch": "tfnb.notebook.views.progress",
     "Watch": "tfnb.notebook.views.progress",

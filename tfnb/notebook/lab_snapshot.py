@@ -8,6 +8,7 @@ thread of its own, so it only looks; what changes meanwhile is a little old, nev
 from __future__ import annotations
 
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.session import live_sessions
@@ -26,6 +27,9 @@ MAX_SESSIONS = 20
 MAX_SIGNATURES = 30
 MAX_STEPS = 10
 MAX_RESOURCES = 100
+_PACES = 16
+_LEAST_STEPS = 3  # what are fewer is no loop
+_STILL_NS = 1_500_000_000
 _MAX_NAME = 120
 _MAX_NAMES = 6
 _MAX_LINES = 4
@@ -39,14 +43,18 @@ class LabSnapshots:
     def __init__(self) -> None:
         self._signatures: dict[int, dict[str, Any]] = {}
         self._first_seen: dict[int, int] = {}
+        # By session: when which step was the last, newest last.
+        self._paces: dict[str, deque[tuple[int, int]]] = {}
 
-    def take(self) -> dict[str, Any]:
+    def take(self, now_ns: int | None = None) -> dict[str, Any]:
         """What there is now."""
-        now_ns = time.perf_counter_ns()
+        if now_ns is None:
+            now_ns = time.perf_counter_ns()
         sessions = sorted(live_sessions(), key=_age)
         seen: set[int] = set()
         shown = [self._session(one, now_ns, seen) for one in sessions[:MAX_SESSIONS]]
         self._first_seen = {step: t for step, t in self._first_seen.items() if step in seen}
+        self._paces = {one["key"]: self._paces[one["key"]] for one in shown}
         return {
             "kind": "snapshot",
             "sessions": shown,
@@ -66,6 +74,7 @@ class LabSnapshots:
             "target": cut_middle(session.sess_str or "", _MAX_NAME),
             "nodes": len(session.graph.get_operations()),
             "lastStep": last_step,
+            "stepsPerSecond": self._steps_per_second(session_key(session), last_step, now_ns),
             "lastSignature": last_signature,
             "isHeld": bool(getattr(runtime, "is_held", False)),
             "canHold": hasattr(runtime, "hold_steps"),
@@ -75,6 +84,23 @@ class LabSnapshots:
             "moreSignatures": max(0, len(signatures) - MAX_SIGNATURES),
             "devices": _devices(runtime),
         }
+
+    def _steps_per_second(self, key: str, last_step: int, now_ns: int) -> float:
+        """How fast steps followed each other of late; 0 while they do not.
+
+        Ids of steps are one sequence for all sessions, so where several run this is a bound.
+        """
+        seen = self._paces.setdefault(key, deque(maxlen=_PACES))
+        if not seen or seen[-1][1] != last_step:
+            seen.append((now_ns, last_step))
+        (first_ns, first), (last_ns, last) = seen[0], seen[-1]
+        count, took_ns = last - first, last_ns - first_ns
+        if not count or now_ns - last_ns > max(_STILL_NS, 4 * took_ns / count):
+            seen.clear()
+            seen.append((now_ns, last_step))
+            return 0.0
+        rate = count * 1e9 / max(took_ns, 1)
+        return 0.0 if count < _LEAST_STEPS else round(rate, 1) if rate < 10 else round(rate)
 
     def _signatures_of(self, events: StepEvents) -> list[dict[str, Any]]:
         """The newest first."""

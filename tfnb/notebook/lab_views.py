@@ -15,6 +15,7 @@ from anywidget import AnyWidget
 
 from tfnb.notebook.attr_text import cut_middle
 from tfnb.notebook.lab_snapshot import find_session, session_key
+from tfnb.notebook.table import latest, table_widget
 from tfnb.notebook.targets import (
     SignatureViews,
     TargetError,
@@ -23,7 +24,9 @@ from tfnb.notebook.targets import (
     find_target,
 )
 from tfnb.notebook.view_group import view_group
+from tfnb.notebook.views.compare import latest_comparison
 from tfnb.notebook.views.debug import Debug
+from tfnb.notebook.views.partial import partial_table
 from tfnb.notebook.views.partitions import partitions_widget
 from tfnb.notebook.views.passes import passes_widget
 from tfnb.notebook.views.placement import placement_widget
@@ -203,20 +206,30 @@ class LabViews:
         scene = find_target(found).scene()
         widget = view.widget = SceneWidget(scene, height=HEIGHT, group=view_group(graph))
         view.title = f"Graph of {session}"
-        shown, due = graph.version, 0.0
+        shown = graph.version
 
-        def refresh() -> None:
-            nonlocal shown, due
-            begin = time.monotonic()
-            if graph.version == shown or begin < due or found._closed:
-                return
+        def refresh() -> bool:
+            nonlocal shown
+            if graph.version == shown or found._closed:
+                return False
             version = graph.version
             _tried(lambda: widget.show(find_target(found).scene(), b""))
             shown = version
-            took = time.monotonic() - begin
-            due = begin + max(_REFRESH_S, took * _REFRESH_SHARE)
+            return True
 
-        view.refresh = refresh
+        view.refresh = _paced(refresh)
+
+    def _partial(self, view: _View, session: str, signature: int | None) -> None:
+        found = _session(session)
+        view.title = f"Partial runs of {session}"
+        _follow(view, "partial", lambda: partial_table(found, found.partial_runs()))
+
+    def _values(self, view: _View, session: str, signature: int | None) -> None:
+        nothing = "No values yet: begin a cell with %%tfnb values and names of tensors."
+        _follow(view, "values", lambda: latest("values", nothing))
+
+    def _compare(self, view: _View, session: str, signature: int | None) -> None:
+        _follow(view, "compare", latest_comparison)
 
     def _placement(self, view: _View, session: str, signature: int | None) -> None:
         found = self._signature(session, signature)
@@ -281,6 +294,30 @@ class LabViews:
         raise TargetError("This session has no such signature.")
 
 
+def _follow(view: _View, kind: str, look: Callable[[], tuple[dict[str, Any], str]]) -> None:
+    """Shows a table, and from time to time whether it is another one by now."""
+    widget = view.widget = table_widget(kind, *look())
+
+    def refresh() -> bool:
+        _tried(lambda: widget.show_table(*look()))
+        return True
+
+    view.refresh = _paced(refresh)
+
+
+def _paced(refresh: Callable[[], bool]) -> Callable[[], None]:
+    """Does it now and then only; ``refresh`` says whether it was any work."""
+    due = 0.0
+
+    def now_and_then() -> None:
+        nonlocal due
+        begin = time.monotonic()
+        if begin >= due and refresh():
+            due = begin + max(_REFRESH_S, (time.monotonic() - begin) * _REFRESH_SHARE)
+
+    return now_and_then
+
+
 def _session(key: str) -> BaseSession:
     found = find_session(key)
     if found is None:
@@ -321,6 +358,9 @@ KINDS: dict[str, Callable[[LabViews, _View, str, int | None], None]] = {
     "progress": LabViews._progress,
     "run": LabViews._run,
     "debug": LabViews._debug,
+    "partial": LabViews._partial,
+    "values": LabViews._values,
+    "compare": LabViews._compare,
 }
-_OF_KERNEL = frozenset((LabViews._progress, LabViews._debug, LabViews._run))
+_OF_KERNEL = frozenset(map(KINDS.get, ("progress", "debug", "run", "values", "compare")))
 _OF_SIGNATURE = frozenset((LabViews._placement, LabViews._partitions, LabViews._passes))

@@ -14,7 +14,7 @@ import traitlets
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
-from tfnb.client.debugger.run_difference import RunValues, compare_runs
+from tfnb.client.debugger.run_difference import RunValues
 from tfnb.client.model_file import ModelFileError
 from tfnb.client.model_summary import summary
 from tfnb.client.session import BaseSession, live_sessions
@@ -25,7 +25,6 @@ from tfnb.notebook import views
 from tfnb.notebook.formatters import session_text
 from tfnb.notebook.graph_difference import compare_nodes
 from tfnb.notebook.replaced_cells import ReplacedCells
-from tfnb.notebook.run_difference_svg import run_difference_text
 from tfnb.notebook.shell import TextPicture, is_notebook, show
 from tfnb.notebook.step_publisher import UPDATES_PER_SECOND
 from tfnb.notebook.subcommands import HelpShown, option, parse, subcommand
@@ -48,7 +47,7 @@ _HELP = """\
 %tfnb summary [file]       what a model takes, gives and needs: a file, a folder, the default graph
 %tfnb devices              the default session and its devices
 %tfnb diff [a] [b]         what differs: a kept state, two graphs, or two runs of a cell
-%tfnb compare a b          two recorded runs side by side: nodes, devices, times, values
+%tfnb compare [a b]        two recorded runs side by side: nodes, devices, times, values
 %tfnb partial              partial runs in flight: what was fed, which fetches are ready
 %tfnb error                the traceback of the last error, unfolded
 %tfnb source               the Python functions that the default session's graphs run as
@@ -60,7 +59,7 @@ _HELP = """\
 %%tfnb record              runs the cell and keeps its last step, to be looked at over time
 
 %tfnb graph -h             the options of a subcommand; Tab completes them, and names of nodes
-The same from Python: tfnb.notebook.graph, placement, partitions, passes, watch, record, debug."""
+The same from Python: tfnb.notebook.graph, placement, partitions, compare, watch, record, debug."""
 
 LINE_COMMANDS = (
     "graph", "placement", "partitions", "passes", "diff", "devices", "running", "source", "summary",
@@ -273,33 +272,25 @@ class TfnbMagics(Magics):
     def partial(self, line: str) -> None:
         """Show the partial runs in flight: what was fed, which fetches are ready."""
         parse(self.partial, line)
-        runs = [state for session in live_sessions() for state in session.partial_runs()]
-        for state in runs:
-            show(state) if is_notebook(self._shell) else print(state)
-        if not runs:
-            print("No partial run is in flight.")
+        views.partial()
 
     @subcommand(
         "tfnb compare",
-        option("first", help="variable: a run that tfnb.debugger.record_values gave"),
-        option("second", help="another one"),
+        option("first", nargs="?", default="", help="a variable of a run; default: the last two"),
+        option("second", nargs="?", default="", help="another one"),
         option("--rtol", type=float, default=0.0, help="relative tolerance of values"),
         option("--atol", type=float, default=0.0, help="absolute tolerance of values"),
     )
     def compare(self, line: str) -> None:
         """Show two runs side by side: nodes, devices, times, the first other value."""
         options = parse(self.compare, line)
-        found = [self.namespace.get(name) for name in (options.first, options.second)]
-        runs = [one for one in found if isinstance(one, RunValues)]
-        if len(runs) != len(found):
+        names = [name for name in (options.first, options.second) if name]
+        runs = [one for name in names if isinstance(one := self.namespace.get(name), RunValues)]
+        if len(runs) != len(names) or len(names) == 1:
             raise UsageError(
                 "Compare two variables made by tfnb.debugger.record_values(session, fetches, feeds)"
             )
-        difference = compare_runs(*runs, rtol=options.rtol, atol=options.atol)
-        if is_notebook(self._shell):
-            show(difference)
-        else:
-            print(run_difference_text(difference))
+        views.compare(*runs, rtol=options.rtol, atol=options.atol)
 
     @subcommand(
         "tfnb error",
@@ -458,7 +449,8 @@ class TfnbMagics(Magics):
 def run_cell_body(shell: Any, cell: str, number: int) -> None:
     """Runs the text below a cell magic as the cell it is: in the user's namespace, with its lines.
 
-    A last expression is displayed. Errors leave as they came, so that the notebook stops at them.
+    A last expression is displayed, unless a semicolon ends it. Errors leave as they came, so that
+    the notebook stops at them.
     """
     __tracebackhide__ = True
     # The magic's own line counts, so that "cell 3, line 2" is what the user sees as line 2.
@@ -467,7 +459,10 @@ def run_cell_body(shell: Any, cell: str, number: int) -> None:
     register_cell(filename, number, source)
     tree = shell.transform_ast(ast.parse(source, filename))
     statements = tree.body
-    last = statements.pop() if statements and isinstance(statements[-1], ast.Expr) else None
+    is_shown = statements and isinstance(statements[-1], ast.Expr)
+    if shell.displayhook.semicolon_at_end_of_expression(source):
+        is_shown = False
+    last = statements.pop() if is_shown else None
     namespace = shell.user_ns
     with shell.builtin_trap:
         exec(compile(ast.Module(statements, type_ignores=[]), filename, "exec"), namespace)

@@ -20,7 +20,10 @@ _NAME, _FIRST, _SECOND, _WHAT = 34.0, 286.0, 436.0, 590.0
 _BAR = 62.0
 _MAX_ROWS = 30
 _TEXT, _MUTED, _PAPER, _BORDER = "#1f2430", "#667085", "#ffffff", "#dfe1e6"
-_ONLY, _OTHER, _MOVED, _SAME = "#b26a00", "#d32f2f", "#6a3fb5", "#9aa1ac"
+_OTHER = "#d32f2f"
+_COLOURS = {
+    "+": "#b26a00", "-": "#b26a00", "≠": _OTHER, "⇄": "#6a3fb5", "#": "#6a3fb5", "·": _MUTED,
+}  # fmt: skip
 _BARS = ("#2f6fc4", "#00838f")
 
 
@@ -69,7 +72,8 @@ def run_difference_svg(found: RunDifference) -> str:
 
 
 def _draw_row(out: SvgWriter, y: float, one: NodeInRuns, longest: int) -> None:
-    sign, what, colour = _what(one)
+    sign, what = what_differs(one)
+    colour = _COLOURS[sign]
     out.text(20, y + 4, sign, fill=colour, font_weight=600, text_anchor="middle")
     name = f"{_short(one.node, 400)} ({_short(one.op, 60)})"
     out.text(_NAME, y + 4, _short(one.node, 38), tooltip=name, font_family=MONO, font_size="10.5",
@@ -87,20 +91,20 @@ def _draw_row(out: SvgWriter, y: float, one: NodeInRuns, longest: int) -> None:
     out.text(_WHAT, y + 4, words, tooltip=_short(what, 600), font_size=10, fill=colour)
 
 
-def _what(one: NodeInRuns) -> tuple[str, str, str]:
-    """A sign, words and a colour for what differs of a node."""
+def what_differs(one: NodeInRuns) -> tuple[str, str]:
+    """A sign and words for what differs of a node."""
     first, second = one.devices
     if first is None:
-        return "+", "only in the second run", _ONLY
+        return "+", "only in the second run"
     if second is None:
-        return "-", "only in the first run", _ONLY
+        return "-", "only in the first run"
     if one.value:
-        return "≠", one.value, _OTHER
+        return "≠", one.value
     if first != second:
-        return "⇄", f"{_device(first)} → {_device(second)}", _MOVED
+        return "⇄", f"{_device(first)} → {_device(second)}"
     if one.counts[0] != one.counts[1]:
-        return "#", f"ran {one.counts[0]:,} → {one.counts[1]:,} times", _MOVED
-    return "·", "the same", _SAME
+        return "#", f"ran {one.counts[0]:,} → {one.counts[1]:,} times"
+    return "·", "the same"
 
 
 def _device(name: str) -> str:

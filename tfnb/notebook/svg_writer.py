@@ -16,6 +16,17 @@ _IMPOSSIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uff
 FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
 MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
+# What the colours of pictures become where dark is preferred: paper, then texts, then the others.
+_DARK = {
+    "#ffffff": "#212121", "#dfe1e6": "#424242", "#e9ebef": "#383838",
+    "#1f2430": "#e2e2e2", "#667085": "#a8adb7", "#9aa1ac": "#8b919c",
+    "#2f6fc4": "#6ea8fe", "#00838f": "#4dd0e1", "#388e3c": "#81c784", "#b26a00": "#ffb74d",
+    "#d32f2f": "#ef9a9a", "#6a3fb5": "#c79bf2", "#8d6e63": "#bca79d", "#b8860b": "#e6b93c",
+    "#2e8b57": "#6fcf97", "#8e4ec6": "#c79bf2", "#c2387a": "#f28ab8", "#7a8594": "#9aa4b2",
+    "#ddf0f1": "#20393c", "#eeebe9": "#352f2d", "#f6efdb": "#3b3421", "#e0eaf7": "#242f40",
+    "#e0f0e7": "#223529", "#f0e6f8": "#33283d", "#f8e2ec": "#3d2732", "#eceef0": "#2e3033",
+}  # fmt: skip
+
 
 def escape(text: str) -> str:
     """Text for the inside of an element.
@@ -56,14 +67,26 @@ class SvgWriter:
         self._parts.append(markup)
 
     def document(self, width: float, height: float, title: str) -> str:
-        """The whole picture, as wide as it is asked to be and never wider than its cell."""
+        """The whole picture, as wide as it is asked to be and never wider than its cell.
+
+        It is light, or dark where that is preferred; in JupyterLab the theme says so (lab.css).
+        """
+        body = "\n".join(self._parts)
+        dark = "".join(
+            f'.tfnb-picture [{what}="{light}"]{{{what}:{dark}}}'
+            for light, dark in _DARK.items()
+            for what in ("fill", "stroke")
+            if f'{what}="{light}"' in body
+        )
         head = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_number(width)}" '
-            f'height="{_number(height)}" viewBox="0 0 {_number(width)} {_number(height)}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="tfnb-picture" '
+            f'width="{_number(width)}" height="{_number(height)}" '
+            f'viewBox="0 0 {_number(width)} {_number(height)}" '
             f'style="max-width: 100%; height: auto" font-family={quoteattr(FONT)} '
             f'font-size="11" role="img">'
         )
-        return "\n".join([head, f"<title>{escape(title)}</title>", *self._parts, "</svg>"])
+        style = f"<style>@media(prefers-color-scheme:dark){{{dark}}}</style>\n" if dark else ""
+        return f"{head}\n<title>{escape(title)}</title>\n{style}{body}\n</svg>"
 
     def _add(self, tag: str, attributes: dict[str, object], inside: str = "") -> None:
         written = " ".join(

@@ -9,6 +9,7 @@ import numpy as np
 
 from tfnb.notebook.attr_text import MAX_ITEMS, array_text, cut_middle, one_line, shape_text
 from tfnb.notebook.svg_writer import MONO, SvgWriter
+from tfnb.notebook.table import cell, node_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +52,9 @@ def values_svg(seen: Sequence[WatchedTensor]) -> str:
         if not one.values:
             continue
         last = _last(one)
-        _draw_line(out, y + 8, one)
+        for d in mean_lines(one, _LINE_LEFT, y + 8):
+            width = 4 if d.endswith("h0") else 1.5
+            out.path(d, fill="none", stroke=_LINE, stroke_width=width, stroke_linecap="round")
         out.text(_LINE_LEFT, y + 58, _range(one), font_size=9, fill=_MUTED)
         value = _value(last.value)
         out.text(_LINE_LEFT + _LINE_WIDTH + 16, y + 18, _short(value, 30),
@@ -61,15 +64,15 @@ def values_svg(seen: Sequence[WatchedTensor]) -> str:
     return out.document(WIDTH, height, "Values of watched tensors")
 
 
-def _draw_line(out: SvgWriter, top: float, one: WatchedTensor) -> None:
-    """The means: a line for each loop, broken where a value was dead or no finite number."""
+def mean_lines(one: WatchedTensor, left: float = 0.0, top: float = 0.0) -> list[str]:
+    """Paths of the means: one for each loop, broken where a value was dead or no finite number."""
     rows = list(one.values)
     step = max(1, -(-len(rows) // _MAX_POINTS))
     rows = rows[::step]
     means = [mean_of(row.value) for row in rows]
     finite = [mean for mean in means if math.isfinite(mean)]
     if not finite:
-        return
+        return []
     low, high = min(finite), max(finite)
     scale = _LINE_HEIGHT / (high - low) if high > low else 0.0
     across = _LINE_WIDTH / max(1, len(rows) - 1)
@@ -82,14 +85,29 @@ def _draw_line(out: SvgWriter, top: float, one: WatchedTensor) -> None:
         before = here
         if math.isfinite(mean):
             level = (mean - low) * scale if scale else _LINE_HEIGHT / 2
-            x, y = _LINE_LEFT + index * across, top + _LINE_HEIGHT - level
+            x, y = left + index * across, top + _LINE_HEIGHT - level
             pieces[-1].append(f"{x:.1f} {y:.1f}")
-    for piece in pieces:
-        if len(piece) == 1:
-            x_text, y_text = piece[0].split()
-            out.circle(float(x_text), float(y_text), 2, fill=_LINE)
-        elif piece:
-            out.path(f"M{'L'.join(piece)}", fill="none", stroke=_LINE, stroke_width="1.5")
+    # A single value is a dot: a line of no length with round ends.
+    return [f"M{'L'.join(piece)}{'h0' if len(piece) == 1 else ''}" for piece in pieces if piece]
+
+
+def values_table(seen: Sequence[WatchedTensor], graph: Any = None) -> dict[str, Any]:
+    """The same as a table for the front end."""
+    return table(
+        "Values of watched tensors",
+        ("Tensor", "Mean, by iteration", "Last value"),
+        [_cells(one) for one in seen],
+        graph=graph,
+    )
+
+
+def _cells(one: WatchedTensor) -> list[dict[str, Any]]:
+    name = cell(one.name, node=node_of(one.name), note=_counts(one))
+    if not one.values:
+        return [name, cell(""), cell("")]
+    last = _last(one)
+    line = cell("", note=_range(one), lines=mean_lines(one), tip=one.sparkline())
+    return [name, line, cell(_value(last.value), note=f"last{_place(last)}")]
 
 
 def mean_of(value: Any) -> float:
@@ -113,13 +131,15 @@ def _counts(one: WatchedTensor) -> str:
         return "no value: no step computed it by this name"
     steps = len({row.step_id for row in one.values})
     dead = sum(row.value is None for row in one.values)
-    text = f"{len(one.values):,} values in {steps:,} step{'' if steps == 1 else 's'}"
+    count = len(one.values)
+    text = f"{count:,} value{'s' * (count != 1)} in {steps:,} step{'s' * (steps != 1)}"
     return text + (f", {dead:,} dead" if dead else "")
 
 
 def _range(one: WatchedTensor) -> str:
     means = [m for row in one.values if math.isfinite(m := mean_of(row.value))]
-    return f"mean {min(means):.4g} … {max(means):.4g}" if means else ""
+    low, high = (f"{of(means):.4g}" if means else "" for of in (min, max))
+    return "" if not means else f"mean {low}" if low == high else f"mean {low} … {high}"
 
 
 def _place(row: WatchedValue) -> str:

@@ -11,6 +11,8 @@ export const KERNEL_VIEWS = [
   ["progress", "Progress", "Watch every step of this kernel while it runs"],
   ["debug", "Debugger", "Stop steps at nodes, look inside, step on"],
   ["run", "Record", "Record the next step, to be looked at over time"],
+  ["values", "Values", "The values of the last cell that began with %%tfnb values"],
+  ["compare", "Compare", "What differs between the last two recorded runs"],
 ] as const;
 
 /** Views of one cached signature. */

@@ -105,6 +105,9 @@ export class Panel {
     hold.dataset["part"] = "hold";
     bar.append(
       button("Graph", `The graph of ${key}`, () => this.actions.open(link, "graph", key)),
+      button("Partial runs", `The partial runs of ${key}: what is ready, what is missing`, () =>
+        this.actions.open(link, "partial", key),
+      ),
       hold,
     );
     element.append(
@@ -120,7 +123,9 @@ export class Panel {
 
   private fillSession(element: HTMLElement, link: KernelLink, session: SessionInfo): void {
     setText(part(element, "title"), session.name);
-    const last = session.lastStep ? ` · last step ${session.lastStep}` : "";
+    const { lastStep, stepsPerSecond } = session;
+    const rate = stepsPerSecond ? ` · ${stepsPerSecond.toLocaleString("en")} steps/s` : "";
+    const last = lastStep ? ` · last step ${lastStep}${rate}` : "";
     const where = session.target ? ` on ${session.target}` : "";
     setText(
       part(element, "figures"),

@@ -154,6 +154,7 @@ export function activate(app: App, packages: Packages, services: Services): void
   const hasSession = (link: KernelLink) => (link.snapshot?.sessions.length ?? 0) > 0;
   for (const [view, label, hint] of [
     ["graph", "Graph", "The graph of the newest session"],
+    ["partial", "Partial Runs", "What was fed in the newest session, which fetches are ready"],
     ["placement", "Placement", "The devices of the last run's nodes, and why"],
     ["partitions", "Partitions", "The graph of each device in the last run"],
     ["passes", "Passes", "The graph of the last run before and after each pass"],

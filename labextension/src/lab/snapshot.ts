@@ -41,6 +41,8 @@ export interface SessionInfo {
   target: string;
   nodes: number;
   lastStep: number;
+  /** 0 while no loop runs. */
+  stepsPerSecond: number;
   lastSignature: number;
   isHeld: boolean;
   canHold: boolean;

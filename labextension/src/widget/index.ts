@@ -1,13 +1,12 @@
 /** The anywidget: connects the model's traits (tfnb/notebook/views/widget.py) with the views. */
 
 import layoutSource from "layout-source";
-import { DebugPanel, type DebugState, type Message } from "../render/debug_panel.ts";
+import { DebugPanel, type DebugState } from "../render/debug_panel.ts";
 import { Disposables, html } from "../render/dom.ts";
 import { pngOf } from "../render/export_picture.ts";
 import { GraphView } from "../render/graph_view.ts";
 import { LayoutClient } from "../render/layout_client.ts";
-import type { ColourBy } from "../render/palette.ts";
-import { PassesView, type PassState } from "../render/passes_view.ts";
+import { PassesView } from "../render/passes_view.ts";
 import { PlacementTable } from "../render/placement_table.ts";
 import { type Counters, ProgressPanel } from "../render/progress_panel.ts";
 import { decodeRunRecord } from "../render/run_record.ts";
@@ -16,38 +15,10 @@ import { decodeScene } from "../render/scene.ts";
 
 import { KernelNews } from "./kernel_news.ts";
 import { Link } from "./link.ts";
+import type { Context, Traits } from "./model.ts";
 import { keepKeys } from "./notebook_keys.ts";
 import { base64, pageOf } from "./page.ts";
-
-interface Options {
-  view: "graph" | "placement" | "partitions" | "progress" | "run" | "debug" | "passes";
-  colourBy: ColourBy;
-  height: number;
-  /** Views of one group select together. */
-  group?: string;
-}
-
-interface Traits {
-  _scene: DataView;
-  _states: DataView;
-  _record: DataView;
-  _lanes: DataView;
-  _passes: { passes?: PassState[] };
-  _counters: Counters | Record<string, never>;
-  _debug: DebugState | Record<string, never>;
-  _options: Options;
-  selected: string;
-}
-
-/** What anywidget hands to a view. */
-interface Model {
-  get<K extends keyof Traits>(name: K): Traits[K];
-  set<K extends keyof Traits>(name: K, value: Traits[K]): void;
-  save_changes(): void;
-  on(event: string, handler: (content?: unknown) => void): void;
-  off(event: string, handler: (content?: unknown) => void): void;
-  send(content: Message | { picture: string }): void;
-}
+import { renderTable } from "./table.ts";
 
 function bytesOf(view: DataView | null): Uint8Array<ArrayBuffer> {
   if (!view) return new Uint8Array();
@@ -58,9 +29,10 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 }
 
-function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-  const undo = new Disposables();
+function render({ model, el }: Context): () => void {
   const options = model.get("_options");
+  if (["compare", "values", "partial"].includes(options.view)) return renderTable({ model, el });
+  const undo = new Disposables();
   const root = html("div", `tfnb tfnb-view-${options.view}`);
   const layouts = new LayoutClient(layoutSource);
   let recorded = -1;

@@ -14,11 +14,11 @@ export class Link {
   private isFollowing = false;
 
   constructor(
-    private readonly group: string,
+    public group: string,
     private readonly root: HTMLElement,
     private readonly follow: (pick: Pick) => void,
   ) {
-    if (group) document.addEventListener(EVENT, this.hear);
+    document.addEventListener(EVENT, this.hear);
   }
 
   dispose(): void {
@@ -36,7 +36,7 @@ export class Link {
 
   private readonly hear = (event: Event): void => {
     const pick = (event as CustomEvent<Pick>).detail;
-    if (pick.group !== this.group || pick.from === this.root) return;
+    if (!this.group || pick.group !== this.group || pick.from === this.root) return;
     this.isFollowing = true;
     try {
       this.follow(pick);

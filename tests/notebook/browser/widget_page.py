@@ -19,7 +19,8 @@ _DARK = (
 )
 
 _MOUNT = """async (given) => {
-  const [source, scene, options, states, counters, record, debug, lanes, passes, css] = given;
+  const [source, scene, options, states, counters, record, debug, lanes, passes, css, table] =
+    given;
   const bytes = (text) => {
     const decoded = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
     return new DataView(decoded.buffer);
@@ -29,6 +30,7 @@ _MOUNT = """async (given) => {
   const traits = {
     _scene: bytes(scene), _states: bytes(states), _counters: counters, _options: options,
     _record: bytes(record), _debug: debug, _lanes: bytes(lanes), _passes: passes,
+    _table: table,
     _esm: source, _css: css, selected: "",
   };
   const handlers = {};
@@ -83,6 +85,7 @@ class WidgetPage:
         debugger: dict[str, Any] | None = None,
         lanes: bytes = b"",
         passes: dict[str, Any] | None = None,
+        table: dict[str, Any] | None = None,
         is_dark: bool = False,
         policy: str = "",
     ) -> float:
@@ -110,6 +113,7 @@ class WidgetPage:
                 base64.b64encode(lanes).decode(),
                 passes or {},
                 css,
+                table or {},
             ],
         )
         return took

@@ -12,6 +12,7 @@ and iterations are.
 from __future__ import annotations
 
 import time
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,6 +40,8 @@ EXPORTS = {
 _MOST_LISTED = 6
 # The runtime numbers these anew for each signature.
 _ENDPOINTS = ("_Arg", "_Retval", "_Send", "_Recv", "_HostSend", "_HostRecv")
+
+_recent: list[weakref.ref[RunValues]] = []  # the last two, oldest first
 
 # The loops around an execution, outermost first: (frame, iteration).
 type_of_place = tuple[tuple[str, int], ...]
@@ -73,11 +76,13 @@ class RunValues:
     Attributes:
       executions: all of them.
       results: what the run gave.
+      graph: whose nodes ran.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, graph: Any = None) -> None:
         self.executions: list[Execution] = []
         self.results: Any = None
+        self.graph = graph
 
     def __repr__(self) -> str:
         return f"<RunValues: {len(self.executions)} executions>"
@@ -144,13 +149,19 @@ def record_values(session: BaseSession, fetches: Any, feed_dict: Any = None) -> 
     events: Any = session._session.step_events
     if events.debugger is not None:
         raise RuntimeError("A debugger is attached to this session; detach() it first.")
-    values = RunValues()
+    values = RunValues(session.graph)
     events.set_debugger(_Tape(values))
     try:
         values.results = session.run(fetches, feed_dict)
     finally:
         events.set_debugger(None)
+    _recent[:] = [*_recent[-1:], weakref.ref(values)]
     return values
+
+
+def recent_runs() -> list[RunValues]:
+    """The last two runs that were recorded, oldest first, as far as anybody still has them."""
+    return [values for ref in list(_recent) if (values := ref()) is not None]
 
 
 class NodeInRuns(NamedTuple):

@@ -1,10 +1,12 @@
-"""One file per view: the graph, placement, partitions, progress, records, values, the debugger."""
+"""One file per view: the graph, placement, progress, records, tables, the debugger."""
 
 from __future__ import annotations
 
+from tfnb.notebook.views.compare import compare
 from tfnb.notebook.views.debug import Debug, debug
 from tfnb.notebook.views.export import VIEWS, export
 from tfnb.notebook.views.graph import COLOURS, HEIGHT, graph
+from tfnb.notebook.views.partial import partial
 from tfnb.notebook.views.partitions import partitions
 from tfnb.notebook.views.passes import passes, passes_text_of
 from tfnb.notebook.views.placement import placement
@@ -22,9 +24,11 @@ __all__ = [
     "Recording",
     "Values",
     "Watch",
+    "compare",
     "debug",
     "export",
     "graph",
+    "partial",
     "partitions",
     "passes",
     "passes_text_of",

@@ -8,8 +8,10 @@ from tfnb.client.debugger.debugger import Debugger
 from tfnb.core.step_events import unwatch_sessions, watch_sessions
 from tfnb.framework.operation import Operation
 from tfnb.framework.tensor import Tensor
-from tfnb.notebook.shell import current_shell, is_notebook, show
-from tfnb.notebook.values_svg import values_svg, values_text
+from tfnb.notebook.shell import current_shell, is_notebook
+from tfnb.notebook.table import keep, show_table, table_widget
+from tfnb.notebook.targets import session_of
+from tfnb.notebook.values_svg import values_svg, values_table, values_text
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -47,6 +49,7 @@ class Values:
         self._keep = keep
         self._shows = shows
         self._debuggers: list[Debugger] = []
+        self._events: dict[int, StepEvents] = {}  # by the id of a watched tensor
         self.watched: list[WatchedTensor] = []
 
     def __enter__(self) -> Self:
@@ -69,7 +72,9 @@ class Values:
         if events.debugger is not None:
             return
         debugger = Debugger(events=events)
-        self.watched += [debugger.watch(name, keep=self._keep) for name in self._names]
+        watched = [debugger.watch(name, keep=self._keep) for name in self._names]
+        self.watched += watched
+        self._events.update((id(one), events) for one in watched)
         self._debuggers.append(debugger.attach())
 
     def __getitem__(self, tensor: Any) -> WatchedTensor:
@@ -83,7 +88,7 @@ class Values:
         if not found:
             known = ", ".join(self._names) if self.watched else "none, since no session ran"
             raise KeyError(f"No values of '{name}' are kept; there are: {known}.")
-        return max(found, key=lambda one: one.values[-1].step_id if one.values else -1)
+        return max(found, key=_last_step)
 
     def seen(self) -> list[WatchedTensor]:
         """One for each tensor; where several sessions ran, of the one that computed it last."""
@@ -93,13 +98,20 @@ class Values:
         """Displays the values: a picture in a notebook, and text."""
         seen = self.seen()
         text = values_text(seen)
-        if is_notebook(current_shell()) and any(one.values for one in seen):
-            show({"image/svg+xml": values_svg(seen), "text/plain": text}, raw=True)
-        else:
+        if not is_notebook(current_shell()) or not any(one.values for one in seen):
             print(text)
+            return
+        session = session_of(self._events[id(max(seen, key=_last_step))])
+        state = values_table(seen, None if session is None else session.graph)
+        keep("values", state, text)
+        show_table(table_widget("values", state, text), values_svg(seen))
 
     def __repr__(self) -> str:
         return values_text(self.seen())
+
+
+def _last_step(one: WatchedTensor) -> int:
+    return one.values[-1].step_id if one.values else -1
 
 
 def _name_of(tensor: Any) -> str:

@@ -61,6 +61,7 @@ class SceneWidget(anywidget.AnyWidget):
     _record = traitlets.Bytes(b"").tag(sync=True)
     _lanes = traitlets.Bytes(b"").tag(sync=True)
     _passes = traitlets.Dict().tag(sync=True)
+    _table = traitlets.Dict().tag(sync=True)
     _counters = traitlets.Dict().tag(sync=True)
     _options = traitlets.Dict().tag(sync=True)
     selected = traitlets.Unicode("", help="The name of the selected node, or empty.").tag(sync=True)
@@ -116,6 +117,12 @@ class SceneWidget(anywidget.AnyWidget):
         with self._changing:
             self._passes = {"passes": passes}
 
+    def show_table(self, table: dict[str, Any], text: str) -> None:
+        """Shows a table (``table.py``); ``text`` says the same."""
+        self._text = text
+        with self._changing:
+            self._table = table
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the view into a file: ``.html`` as a page, ``.png`` as it is on the screen.
 
@@ -133,8 +140,8 @@ class SceneWidget(anywidget.AnyWidget):
             return
         if file.suffix != ".html":
             raise ValueError(f"'{file.name}' has to end with .html or .png.")
-        names = ("_scene", "_record", "_lanes", "_states", "_passes", "_counters", "_options")
-        traits = {name: getattr(self, name) for name in (*names, "selected")}
+        names = ("_scene", "_record", "_lanes", "_states", "_passes", "_table", "_counters")
+        traits = {name: getattr(self, name) for name in (*names, "_options", "selected")}
         file.write_text(widget_page(traits, self._options["view"]), encoding="utf-8")
 
     def _take_picture(self, widget: Any, content: Any, buffers: Any) -> None:
