@@ -81,7 +81,7 @@ def described(row: Sample) -> str:
         if entry is None:
             return "None"
         entry = np.asarray(entry)
-        text = "" if entry.size > 12 else f" {entry.tolist()}"
+        text = "" if not 0 < entry.size <= 12 else f" {entry.tolist()}"
         return f"{entry.dtype}{list(entry.shape)}{text}"
 
     return f"{row.op}({'; '.join(one(e) for e in row.inputs)}) {row.attrs}"

@@ -24,6 +24,7 @@ from tfnb.ops.gradients import gradients
 _UNSIGNED_ZEROS = {
     "Relu", "FractionalMaxPool", "Xlogy", "Xlog1py", "Xdivy",
     "Cumsum",
+    "AvgPool3D", "BatchMatMulV3",
     "Einsum",
     "LRNGrad",
     "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3",

@@ -99,20 +99,17 @@ class InferenceContext:
         """An input's value read as a shape, with what is known of it.
 
         Raises:
-          ValueError: the input has more than one dimension, or a size below -1.
+          ValueError: the input has not one dimension, or a size below -1.
         """
         dims = self.inputs[index].dim_values
-        if dims is not None and len(dims) > 1:
+        if dims is not None and len(dims) != 1:
             raise ValueError(f"Shape must be rank 1 but is rank {len(dims)}")
         if self._constant_as_shape is not None:
             return self._constant_as_shape(index)
         value = self.constant_value(index)
         if value is None:
-            rank = self.inputs[index].dim_values
-            if rank is not None and len(rank) == 1 and rank[0] is not None:
-                return TensorShape([None] * rank[0])
-            return UNKNOWN_SHAPE
-        if value.ndim == 0:
+            if dims is not None and dims[0] is not None:
+                return TensorShape([None] * dims[0])
             return UNKNOWN_SHAPE
         return shape_of_sizes(value.tolist())
 

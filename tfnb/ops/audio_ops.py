@@ -147,7 +147,8 @@ def encode_wav(xp: Any, audio: Any, sample_rate: Any) -> Any:
     # Halves go away from zero.
     rounded = np.copysign(np.floor(np.abs(scaled) + np.float32(0.5)), scaled)
     body = np.clip(rounded, -32768, 32767).astype("<i2").tobytes()
-    fmt = struct.pack("<HHIIHH", 1, channels, rate, rate * channels * 2, channels * 2, 16)
+    per_second = rate * channels * 2 & 0xFFFFFFFF
+    fmt = struct.pack("<HHIIHH", 1, channels, rate, per_second, channels * 2, 16)
     head = b"RIFF" + struct.pack("<I", 36 + len(body)) + b"WAVEfmt " + struct.pack("<I", 16)
     result = np.empty((), object)
     result[()] = head + fmt + b"data" + struct.pack("<I", len(body)) + body

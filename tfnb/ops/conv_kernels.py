@@ -148,7 +148,7 @@ def forward(xp: Any, x: Any, kernel: Any, windows: Sequence[Window]) -> Any:
     out = xp.empty((x.shape[0], *outputs, out_channels), x.dtype)
     if out.size == 0:
         return out.astype(dtype, copy=False)
-    if kernel.size == 0:
+    if x.size == 0 or kernel.size == 0:
         out[...] = 0
         return out.astype(dtype, copy=False)
     if groups == 1:

@@ -75,7 +75,9 @@ def _conv_shape(c: InferenceContext, rank: int) -> TensorShape:
                 f"({depth_filter})"
             )
         groups = depth_in // depth_filter
-        if kernel[-1] is not None and groups and kernel[-1] % groups:
+        if not groups:
+            raise ValueError("Number of groups must not be 0")
+        if kernel[-1] is not None and kernel[-1] % groups:
             raise ValueError(
                 f"Depth of output ({kernel[-1]}) is not a multiple of the number of groups "
                 f"({groups})"
@@ -156,17 +158,27 @@ def _check_conv(
         raise errors.invalid_argument(
             f"filter must be {rank}-dimensional: {shape_text(filter_shape)}"
         )
-    if 0 in filter_shape:
+
+
+def _check_depth(
+    x_shape: Sequence[int], filter_shape: Sequence[int], *, is_gradient: bool = False
+) -> None:
+    depth_in, depth_filter = x_shape[-1], filter_shape[-2]
+    if depth_filter == 0 or depth_in % depth_filter or (is_gradient and not depth_in):
         raise errors.invalid_argument(
-            "filter must not have zero elements (i.e. all dimensions must be non-zero)"
+            f"input depth must be evenly divisible by filter depth: {depth_in} vs {depth_filter}"
+        )
+    if is_gradient and filter_shape[-1] % (depth_in // depth_filter):
+        raise errors.invalid_argument(
+            f"Depth of output ({filter_shape[-1]}) is not a multiple of the number of groups "
+            f"({depth_in // depth_filter})"
         )
 
 
-def _check_depth(x_shape: Sequence[int], filter_shape: Sequence[int]) -> None:
-    depth_in, depth_filter = x_shape[-1], filter_shape[-2]
-    if depth_filter == 0 or depth_in % depth_filter:
+def _check_filter(filter_shape: Sequence[int]) -> None:
+    if 0 in filter_shape:
         raise errors.invalid_argument(
-            f"input depth must be evenly divisible by filter depth: {depth_in} vs {depth_filter}"
+            "filter must not have zero elements (i.e. all dimensions must be non-zero)"
         )
 
 
@@ -235,6 +247,8 @@ def conv2d_op(
     _check_conv("Conv2D", x.shape, kernel.shape, strides, dilations, data_format, 4)
     _check_depth(x.shape, kernel.shape)
     windows = _windows(x.shape, kernel.shape, strides, dilations, padding, explicit_paddings)
+    if not kernel.size and x.shape[0] and kernel.shape[-1] and all(w.output for w in windows):
+        _check_filter(kernel.shape)
     return conv_kernels.forward(xp, x, kernel, windows)
 
 
@@ -275,7 +289,7 @@ def conv2d_backprop_input_op(
     else:
         shape = _sizes(input_sizes, 4, "Conv2DBackpropInput: input_sizes input")
     _check_conv("Conv2DBackpropInput", shape, kernel.shape, strides, dilations, data_format, 4)
-    _check_depth(shape, kernel.shape)
+    _check_depth(shape, kernel.shape, is_gradient=True)
     windows = _windows(shape, kernel.shape, strides, dilations, padding, explicit_paddings)
     _check_backprop(out_backprop, windows, shape[0], kernel.shape[-1])
     return conv_kernels.backprop_input(xp, shape, kernel, out_backprop, windows)
@@ -284,11 +298,12 @@ def conv2d_backprop_input_op(
 @conv2d_backprop_input_op.shape
 def _(c: InferenceContext) -> TensorShape:
     sizes = c.constant_value_as_shape(0)
-    out = c.inputs[2].dim_values
-    batch = None if out is None else out[0]
+    kernel, out = c.with_rank(1, 4).dim_values, c.with_rank(2, 4).dim_values
+    assert kernel is not None
+    assert out is not None
+    merge_dims(out[channel_axis(c.attr("data_format"), 4)], kernel[3])
+    batch = out[0]
     if sizes.rank == 2:
-        kernel = c.with_rank(1, 4).dim_values
-        assert kernel is not None
         return TensorShape([batch, *(sizes.dim_values or ()), kernel[2]])
     return merge_shapes(require_rank(sizes, 4), TensorShape([batch, None, None, None]))
 
@@ -327,7 +342,7 @@ def conv2d_backprop_filter_op(
     """The gradient of Conv2D with respect to its filter."""
     shape = _sizes(filter_sizes, 4, "Conv2DBackpropFilter: filter_sizes input")
     _check_conv("Conv2DBackpropFilter", x.shape, shape, strides, dilations, data_format, 4)
-    _check_depth(x.shape, shape)
+    _check_depth(x.shape, shape, is_gradient=True)
     windows = _windows(x.shape, shape, strides, dilations, padding, explicit_paddings)
     _check_backprop(out_backprop, windows, x.shape[0], shape[-1])
     return conv_kernels.backprop_filter(xp, x, out_backprop, shape, windows)
@@ -568,6 +583,12 @@ def conv3d_op(
     """The convolution of volumes."""
     _check_conv("Conv3D", x.shape, kernel.shape, strides, dilations, data_format, 5)
     _check_depth(x.shape, kernel.shape)
+    _check_filter(kernel.shape)
+    if not x.shape[-1]:
+        raise errors.invalid_argument(
+            f"Number of channels in filter ({kernel.shape[-2]}) must match last dimension of "
+            "input (0)"
+        )
     windows = _windows(x.shape, kernel.shape, strides, dilations, padding, ())
     x, placed = centred(xp, x, windows, padding)
     return conv_kernels.forward(xp, x, kernel, placed)
@@ -607,7 +628,7 @@ def conv3d_backprop_input_v2(
     """The gradient of Conv3D with respect to its input."""
     shape = _sizes(input_sizes, 5, "Conv3DBackpropInputOp: input_sizes")
     _check_conv("Conv3DBackpropInput", shape, kernel.shape, strides, dilations, data_format, 5)
-    _check_depth(shape, kernel.shape)
+    _check_depth(shape, kernel.shape, is_gradient=True)
     windows = _windows(shape, kernel.shape, strides, dilations, padding, ())
     _check_backprop(out_backprop, windows, shape[0], kernel.shape[-1])
     return conv_kernels.backprop_input(xp, shape, kernel, out_backprop, windows)
@@ -646,7 +667,7 @@ def conv3d_backprop_filter_v2(
     """The gradient of Conv3D with respect to its filter."""
     shape = _sizes(filter_sizes, 5, "Conv3DBackpropFilterOp: filter_sizes")
     _check_conv("Conv3DBackpropFilter", x.shape, shape, strides, dilations, data_format, 5)
-    _check_depth(x.shape, shape)
+    _check_depth(x.shape, shape, is_gradient=True)
     windows = _windows(x.shape, shape, strides, dilations, padding, ())
     _check_backprop(out_backprop, windows, x.shape[0], shape[-1])
     return conv_kernels.backprop_filter(xp, x, out_backprop, shape, windows)

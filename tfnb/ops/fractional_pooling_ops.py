@@ -202,6 +202,8 @@ def _check_sequences(
 ) -> None:
     if backprop.ndim != 4:
         raise errors.invalid_argument(f"out_backprop must be 4-dimensional: {what}")
+    if not backprop.size:
+        raise errors.invalid_argument("out_backprop must be positive for all dimension, got:0")
     for name, bounds, axis in (("row", rows, 1), ("col", columns, 2)):
         if bounds.ndim != 1 or len(bounds) <= backprop.shape[axis]:
             raise errors.invalid_argument(
@@ -259,6 +261,8 @@ def fractional_max_pool_grad(
             width = cell.shape[2]
             best = cell.reshape(len(cell), -1, cell.shape[3]).argmax(axis=1)
             place = (batch, row.start + best // width, column.start + best % width, channel)
+            if (orig_input[place] != orig_output[:, i, j]).any():
+                raise errors.invalid_argument("tensor_out_dup is not the same as tensor_out")
             out[place] += out_backprop[:, i, j]
     return out
 
@@ -301,8 +305,9 @@ def _(op: Any, grad: Any, _rows: Any, _columns: Any) -> Any:
 
 
 def _avg_grad_shape(c: InferenceContext) -> TensorShape:
-    known = c.constant_value(0)
-    return TensorShape([None] * 4 if known is None else known.tolist())
+    if c.constant_value(0) is None:
+        return TensorShape([None] * 4)
+    return c.constant_value_as_shape(0)
 
 
 @register_op(

@@ -15,7 +15,7 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import UNKNOWN_SHAPE
+from tfnb.core.shape_inference import UNKNOWN_SHAPE, merge_dims
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.scopes import name_scope
 from tfnb.ops import png_files
@@ -81,6 +81,7 @@ def _any_shape(c: InferenceContext) -> TensorShape:
 
 def _cropped_shape(c: InferenceContext) -> TensorShape:
     c.with_rank(0, 0)
+    merge_dims((c.with_rank(1, 1).dim_values or (None,))[0], 4)
     window = c.constant_value(1)
     sides = [None, None] if window is None else [int(window[2]), int(window[3])]
     return TensorShape([*sides, _channels(c)])
@@ -435,7 +436,7 @@ def _jpeg_mode(image: Any, form: str) -> str:
             f"format '{form}' expects {' or '.join(map(str, wanted))} channels, got {channels}"
         )
     if 0 in image.shape:
-        raise errors.invalid_argument(f"Expected image to be non-empty, got {list(image.shape)}")
+        raise errors.internal(f"JPEG encoding failed: the image is empty, {list(image.shape)}")
     return "L" if channels == 1 else "RGB"
 
 

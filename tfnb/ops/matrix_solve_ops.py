@@ -388,6 +388,8 @@ def _normal_equations(xp: Any, a: Any, b: Any, regularizer: float) -> Any:
     gramian = xp.matmul(flipped, a) if is_tall else xp.matmul(a, flipped)
     if regularizer:
         gramian = gramian + a.dtype.type(regularizer) * identity(xp, a, gramian.shape[-1])
+    if not xp.isfinite(gramian).all():
+        return xp.full((*b.shape[:-2], a.shape[-1], b.shape[-1]), np.nan, b.dtype)
     try:
         xp.linalg.cholesky(gramian)
         if is_tall:
@@ -411,13 +413,20 @@ def matrix_solve_ls_op(xp: Any, matrix: Any, rhs: Any, l2_regularizer: Any, *, f
     """The solutions of `matrix x = rhs` with the least squares of errors, or of the least norm."""
     _require_equations(matrix, rhs)
     regularizer = float(l2_regularizer)
-    if regularizer < 0:
+    if not regularizer >= 0:
         raise errors.invalid_argument("l2_regularizer must be >= 0.")
     if 0 in matrix.shape or 0 in rhs.shape:
         return xp.zeros((*rhs.shape[:-2], matrix.shape[-1], rhs.shape[-1]), rhs.dtype)
     if fast:
         return in_float32(lambda a, b: _normal_equations(xp, a, b, regularizer), matrix, rhs)
-    return in_float32(lambda a, b: xp.matmul(xp.linalg.pinv(a), b).astype(a.dtype), matrix, rhs)
+    return in_float32(lambda a, b: _complete_orthogonal(xp, a, b).astype(a.dtype), matrix, rhs)
+
+
+def _complete_orthogonal(xp: Any, a: Any, b: Any) -> Any:
+    # Without finite numbers the rank is 0; and LAPACK may never end.
+    valid = xp.isfinite(a).all(axis=(-2, -1), keepdims=True)
+    found = xp.matmul(xp.linalg.pinv(xp.where(valid, a, 0)), b)
+    return xp.where(valid, found, 0)
 
 
 @matrix_solve_ls_op.gradient

@@ -64,7 +64,8 @@ def _fused_norm_shape(c: InferenceContext, num_extra: int) -> list[TensorShape]:
     x = require_rank(c.inputs[0], rank)
     dims = list(x.dim_values or ())
     axis = _channel_axis(c.attr("data_format"), rank)
-    count = 3 if c.attr("is_training") else 5
+    # The statistics are read where they are used or averaged with the new ones.
+    count = 3 if c.attr("is_training") and c.attr("exponential_avg_factor") == 1 else 5
     channels = dims[axis]
     for index in range(1, count):
         vector = c.with_rank(index, 1).dim_values
@@ -97,7 +98,14 @@ def _fused_norm_grad_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _check_norm_inputs(
-    x: Any, scale: Any, offset: Any, mean: Any, variance: Any, data_format: str, is_training: bool
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    factor: float,
+    data_format: str,
+    is_training: bool,
 ) -> int:
     rank = 5 if data_format in ("NDHWC", "NCDHW") else 4
     if x.ndim not in (4, 5):
@@ -117,11 +125,11 @@ def _check_norm_inputs(
             raise errors.invalid_argument(
                 f"estimated_{name} must be 1-dimensional{shape_text(vector.shape)}"
             )
-        needed = not is_training
-        if needed and vector.shape[0] != channels:
+        if (factor != 1 or not is_training) and vector.shape[0] != channels:
+            when = "exponential_avg_factor != 1" if is_training else "is_training is false"
             raise errors.invalid_argument(
-                f"When is_training is false, {name} must have the same number of elements as "
-                f"scale or the channels of x, got {vector.shape[0]} and {channels}"
+                f"When {when}, {name} must have the same number of elements as the channels of x, "
+                f"got {vector.shape[0]} and {channels}"
             )
     return axis
 
@@ -138,7 +146,7 @@ def _batch_norm(
     data_format: str,
     is_training: bool,
 ) -> tuple[Any, Any, Any, Any, Any]:
-    axis = _check_norm_inputs(x, scale, offset, mean, variance, data_format, is_training)
+    axis = _check_norm_inputs(x, scale, offset, mean, variance, factor, data_format, is_training)
     dtype, stat_dtype = x.dtype, scale.dtype
     wide = x.astype(np.float32, copy=False)
     scale, offset = scale.astype(np.float32, copy=False), offset.astype(np.float32, copy=False)
@@ -364,6 +372,9 @@ def _batch_norm_grad(
         )
     axis = _channel_axis(data_format, rank)
     dtype, stat_dtype = x.dtype, mean.dtype
+    if not x.size:
+        zeros, empty = xp.zeros(scale.shape, stat_dtype), xp.zeros(0, stat_dtype)
+        return xp.zeros(x.shape, dtype), zeros, zeros, empty, empty
     channels = ChannelRows(xp, x.shape, axis)
     count = np.float32(max(channels.count, 1))
     centered = channels.rows(xp.ascontiguousarray(x, np.float32))
@@ -634,22 +645,26 @@ _LRN_ATTRS = (
 _WIDEST_BAND = 256
 
 
-def _window_sum(xp: Any, values: Any, radius: int) -> Any:
-    """Sums over the neighbours within `radius` along the last axis."""
+def _window_sum(xp: Any, values: Any, radius: int, spreads: bool = False) -> Any:
+    """Sums over the neighbours within `radius` along the last axis.
+
+    With `spreads` what is not finite makes NaN of its whole row, as TensorFlow's product does.
+    """
     depth = values.shape[-1]
-    if is_large(xp, values) and depth <= _WIDEST_BAND:
+    spreads &= xp is np and values.size > 0
+    if (spreads or is_large(xp, values)) and depth <= _WIDEST_BAND:
         # A product with a matrix that holds ones around its diagonal.
         place = np.arange(depth)
         near = (abs(place[:, None] - place) <= radius).astype(values.dtype)
         sums = np.matmul(values.reshape(-1, depth), near)
         # Zeros times what is no finite number would spread it.
-        if np.isfinite(sum_over(np, sums, (0, 1))):
+        if spreads or np.isfinite(sum_over(np, sums, (0, 1))):
             return sums.reshape(values.shape)
     total = values.copy()
     for distance in range(1, min(radius, depth - 1) + 1):
         total[..., distance:] += values[..., :-distance]
         total[..., :-distance] += values[..., distance:]
-    return total
+    return total + (values * 0).sum(axis=-1, keepdims=True) if spreads else total
 
 
 def _lrn_shape(c: InferenceContext) -> TensorShape:
@@ -662,7 +677,7 @@ def lrn(xp: Any, x: Any, *, depth_radius: int, bias: float, alpha: float, beta: 
     if x.ndim != 4:
         raise errors.invalid_argument("in must be 4-dimensional")
     wide = x.astype(np.float32, copy=False)
-    norm = _window_sum(xp, wide * wide, depth_radius)
+    norm = _window_sum(xp, wide * wide, depth_radius, spreads=True)
     norm *= np.float32(alpha)
     norm += np.float32(bias)
     return (wide * _power(xp, norm, -beta)).astype(x.dtype, copy=False)

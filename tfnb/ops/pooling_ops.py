@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
@@ -29,6 +30,7 @@ from tfnb.ops.windows import (
     check_explicit,
     explicit_pairs,
     output_dim,
+    spatial_axes,
     window,
 )
 
@@ -54,7 +56,10 @@ def _pool_shape(
     check_explicit(c, rank, padding, data_format)
     pairs = explicit_pairs(c.attrs.get("explicit_paddings", ()), rank)
     out = list(dims)
-    for axis in range(1, rank):
+    axes = range(1, rank)
+    if what in ("AvgPool", "Pool3D"):
+        axes = spatial_axes(data_format, rank)
+    for axis in axes:
         if ksize[axis] < 0:  # the kernel refuses it
             out[axis] = None
             continue
@@ -595,11 +600,21 @@ def _avg_pool_grad(
             if shape.ndim == 1
             else f"orig_input_shape must be 1-dimensional and {rank} elements"
         )
+    if grad.ndim != rank:
+        raise errors.invalid_argument(f"out_backprop must be {rank}-dimensional")
     sizes = tuple(shape.tolist())
     _check_pool(sizes, ksize, strides, data_format, rank, "AvgPoolingGrad")
     if ksize[-1] != 1 or strides[-1] != 1:
         raise errors.unimplemented("AvgPoolGrad is not yet supported on the depth dimension.")
+    check_fits(xp, sizes, grad.dtype)
     windows = _windows(sizes, ksize, strides, padding)
+    if rank == 5 and (sizes[0], sizes[-1]) != (grad.shape[0], grad.shape[-1]):
+        raise errors.invalid_argument(
+            f"Expected batch and channels of tensor_in_shape {shape_text(sizes)} and out_backprop "
+            f"{shape_text(grad.shape)} to match"
+        )
+    if not grad.size or 0 in sizes:
+        return xp.zeros(sizes, grad.dtype)
     _check_output(grad, windows, sizes, "grad")
     return kernels.avg_pool_grad(xp, grad, windows, sizes)
 

@@ -247,8 +247,10 @@ def _audio_summary(tag: Any, tensor: Any, sample_rate: float, max_outputs: int) 
         raise errors.invalid_argument("Tag must be a scalar")
     if tensor.ndim not in (2, 3):
         raise errors.invalid_argument(f"Tensor must be 3-D or 2-D, got: {shape_text(tensor.shape)}")
-    if sample_rate <= 0:
+    if not 0 < sample_rate < 1 << 32:
         raise errors.invalid_argument("sample_rate must be > 0")
+    if not tensor.size and tensor.shape[0]:
+        raise errors.invalid_argument("audio is null")
     base = _only_tag(tag)
     sounds = tensor if tensor.ndim == 3 else tensor[:, :, None]
     summary = summary_pb2.Summary()
@@ -288,9 +290,9 @@ def wav_of(frames: Any, sample_rate: int) -> bytes:
 )
 def audio_summary_v2(xp: Any, tag: Any, tensor: Any, sample_rate: Any, *, max_outputs: int) -> Any:
     """Sounds of shape [batch, frames, channels] or [batch, frames]."""
-    if sample_rate.ndim:
+    if sample_rate.size != 1:
         raise errors.invalid_argument("sample_rate must be scalar")
-    return _audio_summary(tag, tensor, float(sample_rate), max_outputs)
+    return _audio_summary(tag, tensor, sample_rate.item(), max_outputs)
 
 
 audio_summary_v2.not_differentiable()

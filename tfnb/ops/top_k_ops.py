@@ -270,16 +270,11 @@ def in_top_k_op(xp: Any, predictions: Any, targets: Any, *, k: int) -> Any:
     return _in_top_k(xp, predictions, targets, k)
 
 
-def _in_top_k_v2_shape(c: InferenceContext) -> TensorShape:
-    c.with_rank(2, 0)
-    return _in_top_k_shape(c)
-
-
 @register_op(
     "InTopKV2",
     "predictions: float, targets: T, k: T -> precision: bool",
     "T: {int32, int64} = DT_INT32",
-    shape=_in_top_k_v2_shape,
+    shape=_in_top_k_shape,
     host_memory=("k",),
 )
 def in_top_k_v2(xp: Any, predictions: Any, targets: Any, k: Any) -> Any:

@@ -91,7 +91,8 @@ def window(
         after = needed - before
     else:
         before, after = explicit if padding == "EXPLICIT" else (0, 0)
-        output = (size + before + after - reach + stride) // stride
+        room = size + before + after - reach + stride
+        output = room // stride if room >= 0 else -(-room // stride)  # rounds towards zero
     if output < 0:
         raise errors.invalid_argument(
             f"Computed output size would be negative: {output} [input_size: {size}, "
