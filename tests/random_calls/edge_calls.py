@@ -51,6 +51,9 @@ _PACKETS = (
     "products and quotients of infinite complex numbers differ between the vectorized part of an "
     "array and its rest"
 )
+_GAPS = "zeros that TensorFlow puts between the gradients meet what is not finite"
+_BEYOND = "TensorFlow reads memory beyond an input"
+_LARGEST = "what min and max make of NaN depends on the compiler"
 _COMPLEX = {"nan complex64": _PACKETS, "nan complex128": _PACKETS}
 _UNDEFINED: dict[str, dict[str, str]] = {
     "RFFT RFFT2D RFFT3D IRFFT IRFFT2D IRFFT3D": {"empty": _UNWRITTEN, "nan": _ORDER},
@@ -58,8 +61,20 @@ _UNDEFINED: dict[str, dict[str, str]] = {
     "AudioSpectrogram CholeskyGrad Qr Svd": {"nan": _ORDER},
     "Div DivNoNan Inv InvGrad Log1p Mul MulNoNan RealDiv Reciprocal ReciprocalGrad "
     "RsqrtGrad SigmoidGrad SqrtGrad TanhGrad TridiagonalSolve Xdivy Xlog1py Xlogy": _COMPLEX,
+    "Conv2DBackpropFilter DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter FusedBatchNorm "
+    "FusedBatchNormV2 FusedBatchNormV3": {"empty": _UNWRITTEN},
+    "Conv3DBackpropInputV2": {"empty": _UNWRITTEN, "nan": _GAPS},
+    "Conv3DBackpropFilterV2 DepthwiseConv2dNativeBackpropInput": {"nan": _GAPS},
+    "Cholesky LogMatrixDeterminant MatrixDeterminant MatrixInverse MatrixSolve MatrixSolveLs "
+    "SelfAdjointEigV2": {"nan": _ORDER},
+    "EncodeJpegVariableQuality EncodePng": {"extreme": "bytes of other versions of libjpeg, zlib"},
+    "ExtractGlimpse ExtractGlimpseV2": {"nan": "offsets that are no numbers become integers"},
+    "FractionalAvgPoolGrad": {"extreme": _BEYOND},
+    "FractionalMaxPool": {"nan": _LARGEST},
+    "FractionalMaxPoolGrad": {"nan": _LARGEST, "empty": _BEYOND, "scalar": _BEYOND},
+    "BatchMatMulV3": _COMPLEX,
     "Bincount": {"extreme": "whether that many bins fit depends on memory and threads"},
-    "CumulativeLogsumexp": {"nan": "what min and max make of NaN depends on the compiler"},
+    "CumulativeLogsumexp": {"nan": _LARGEST},
     "DenseBincount HistogramFixedWidth LinSpace Range": {"extreme": _CRASHES},
     "Erf": {"nan float64": "the vectorized part of an array has NaN for infinities, the rest 1"},
     "BandedTriangularSolve Lu": {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import require_rank
 from tfnb.core.tensor_shape import TensorShape
@@ -107,10 +108,15 @@ def _transformed(
     height, width = (int(size) for size in output_shape)
     if height <= 0 or width <= 0:
         raise errors.invalid_argument("output dimensions must be positive")
+    shape = (images.shape[0], height, width, images.shape[3])
+    check_fits(np, shape, images.dtype)
+    if 0 in shape:
+        return np.empty(shape, images.dtype)
+    check_fits(np, (height, width), np.dtype(np.float32))
     rows, columns = np.meshgrid(
         np.arange(height, dtype=np.float32), np.arange(width, dtype=np.float32), indexing="ij"
     )
-    out = np.empty((images.shape[0], height, width, images.shape[3]), images.dtype)
+    out = np.empty(shape, images.dtype)
     fill = np.asarray(fill_value).astype(images.dtype)
     for index, image in enumerate(images):
         t = transforms[index if transforms.shape[0] > 1 else 0]
