@@ -95,6 +95,51 @@ def _eight_bits(found: Any, name: str) -> Any:
 
 
 @case
+def pictures_as_files() -> Any:
+    """PNG files byte for byte: filters, windows and pieces as libpng chooses them."""
+    pixels = tf.placeholder(tf.uint8, [None, None, None], name="pixels")
+    deep = tf.placeholder(tf.uint16, [None, None, None], name="deep")
+    files = [
+        tf.image.encode_png(pixels),
+        tf.image.encode_png(pixels, compression=9),
+        tf.summary.image("picture", pixels[None]),
+        tf.summary.image("scaled", tf.cast(pixels[None], tf.float32) / 100.0 - 0.3),
+    ]
+    state = np.random.RandomState(5)
+    steps = []
+    for shape in ((1, 1, 1), (1, 40, 3), (40, 1, 4), (9, 13, 3), (30, 60, 4), (60, 90, 1)):
+        y, x, channel = np.ogrid[: shape[0], : shape[1], : shape[2]]
+        smooth = (x * y // 5 + 40 * channel) % 256
+        steps.append(run(files, {pixels: smooth.astype(np.uint8)}))
+    noise = state.randint(0, 256, (50, 60, 3))
+    steps.append(run(files[:1], {pixels: noise.astype(np.uint8)}))
+    steps.append(run([tf.image.encode_png(deep)], {deep: (noise * 251).astype(np.uint16)}))
+    return steps
+
+
+@case
+def table_exports() -> Any:
+    """In which order a mutable table hands out its keys after it grew and shrank."""
+    tables = tf.lookup.experimental
+    steps = []
+    state = np.random.RandomState(6)
+    for dtype in (tf.int64, tf.string):
+        table = tables.MutableHashTable(dtype, tf.int64, -1)
+        keys = tf.placeholder(dtype, [None], name=f"keys_{dtype.name}")
+        insert = table.insert(keys, tf.range(tf.size(keys, out_type=tf.int64)))
+        remove, exported = table.remove(keys), table.export()
+        drawn = state.randint(-10000, 10000, 150)
+        drawn = [b"k%d" % n for n in drawn] if dtype is tf.string else drawn.tolist()
+        for count in (5, 13, 14, 40, 150):
+            steps.append(run([], {keys: drawn[:count]}, [insert]))
+            steps.append(run(exported))
+            steps.append(run([], {keys: drawn[:count:3]}, [remove]))
+        steps.append(run([], {keys: drawn[:9]}, [insert]))
+        steps.append(run([*exported, table.size()]))
+    return steps
+
+
+@case
 def quantized_frozen() -> Any:
     """An image model as a tool of TensorFlow 1 left it that quantized weights and layers."""
     raw = tf.raw_ops

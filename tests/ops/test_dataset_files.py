@@ -236,3 +236,27 @@ def test_specs_of_ragged_tensors() -> None:
         tf.RaggedTensorSpec()
     with pytest.raises(ValueError, match="must be less than rank"):
         tf.RaggedTensorSpec([2], ragged_rank=1)
+
+
+@pytest.mark.parametrize("buffer_size", [-1, -2])
+def test_the_buffer_of_records_may_be_tensorflows_choice(
+    sess: tf.Session, tmp_path: Path, buffer_size: int
+) -> None:
+    """TensorFlow's own default is -1 by now; other negative sizes are refused."""
+    path = str(tmp_path / "records")
+    with tf.io.TFRecordWriter(path) as writer:
+        writer.write(b"one")
+    records = Dataset.range(1).flat_map(lambda _: tf.data.TFRecordDataset(path))
+    iterator = tf.data.make_initializable_iterator(records)
+    variant = tf.raw_ops.TFRecordDataset(
+        filenames=[path],
+        compression_type="",
+        buffer_size=tf.constant(buffer_size, tf.int64),
+    )
+    made = tf.raw_ops.MakeIterator(dataset=variant, iterator=iterator._iterator_resource)
+    if buffer_size < -1:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="no buffering"):
+            sess.run(made)
+        return
+    sess.run(made)
+    assert sess.run(iterator.get_next()) == b"one"

@@ -74,9 +74,9 @@ def _records_dataset(filenames: Any, read: Callable[[str, int], Iterator[bytes]]
     return Dataset((dtypes.string,), (TensorShape(()),), lambda scope: _FilesIterator(names, read))
 
 
-def _check_buffer(buffer_size: Any) -> None:
-    if scalar_int(buffer_size, "buffer_size") < 0:
-        raise errors.invalid_argument("`buffer_size` must be >= 0 (0 == default)")
+def _check_buffer(buffer_size: Any, least: int = 0, none: str = "default") -> None:
+    if scalar_int(buffer_size, "buffer_size") < least:
+        raise errors.invalid_argument(f"`buffer_size` must be >= 0 (0 == {none})")
 
 
 _FILES = "filenames: string, compression_type: string, buffer_size: int64"
@@ -120,7 +120,7 @@ def _tf_record_dataset(filenames: Any, compression_type: Any, offsets: Any) -> D
 )  # fmt: skip
 def tf_record_dataset(xp: Any, filenames: Any, compression_type: Any, buffer_size: Any) -> Any:
     """The records of TFRecord files."""
-    _check_buffer(buffer_size)
+    _check_buffer(buffer_size, -1, "no buffering")  # -1: TensorFlow chooses
     return _tf_record_dataset(filenames, compression_type, ())
 
 
@@ -132,7 +132,7 @@ def tf_record_dataset_v2(
     xp: Any, filenames: Any, compression_type: Any, buffer_size: Any, byte_offsets: Any
 ) -> Any:
     """The records of TFRecord files, each from some place on."""
-    _check_buffer(buffer_size)
+    _check_buffer(buffer_size, -1, "no buffering")  # -1: TensorFlow chooses
     return _tf_record_dataset(filenames, compression_type, byte_offsets)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.string_hashes import hash64
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,8 +63,12 @@ class LookupTable:
     def export(self) -> tuple[Any, Any]:
         """All keys and their values."""
         with self._lock:
-            keys, values = list(self._entries), list(self._entries.values())
+            keys = self._ordered()
+            values = [self._entries[key] for key in keys]
         return _array_of(keys, self.key_dtype), self._array(values, (len(values),))
+
+    def _ordered(self) -> list[Any]:
+        return list(self._entries)
 
     def insert(self, keys: Any, values: Any) -> None:
         """Adds or replaces values."""
@@ -200,28 +205,101 @@ class HashTable(LookupTable):
         self.initialize(keys, values)
 
 
+class _Order:
+    """In which order TensorFlow's tables hand out their keys: that of ``std::unordered_map``.
+
+    Keys of one bucket stand together, the newest first; so do the buckets. Where there are as many
+    keys as buckets, one more makes the buckets about twice as many, and the keys move in order.
+    """
+
+    _PRIMES: Final = (
+        13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273, 20753, 42043, 85229, 172933, 351061,
+        712697, 1447153, 2938679,
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._number = 1
+        self._buckets: dict[int, list[Any]] = {}
+
+    def clear(self) -> None:
+        """Forgets the keys; there are as many buckets as before."""
+        self.count, self._buckets = 0, {}
+
+    def change(self, key: Any) -> None:
+        """Adds a key, or takes one away that is there."""
+        bucket = self._bucket(key)
+        there = self._buckets.get(bucket, [])
+        if key in there:
+            there.remove(key)
+            self.count -= 1
+            if not there:
+                del self._buckets[bucket]
+            return
+        if self.count + 1 > self._number or self._number == 1:
+            more = 2 * self._number
+            self._number = next((prime for prime in self._PRIMES if prime >= more), more + 1)
+            moved = self.keys()
+            self._buckets = {}
+            for known in moved:
+                self._buckets.setdefault(self._bucket(known), []).append(known)
+        self._buckets.setdefault(self._bucket(key), []).append(key)
+        self.count += 1
+
+    def keys(self) -> list[Any]:
+        """The keys in order."""
+        return [key for bucket in reversed(self._buckets.values()) for key in reversed(bucket)]
+
+    def _bucket(self, key: Any) -> int:
+        number = hash64(key) if isinstance(key, bytes) else key
+        number = number if isinstance(number, int) else hash(number)
+        return (number & 0xFFFFFFFFFFFFFFFF) % self._number
+
+
 class MutableHashTable(LookupTable):
     """A table that may change at any time."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._order = _Order()
+        self._changed: list[Any] = []  # keys that came or went since the order was asked for
+
+    def _ordered(self) -> list[Any]:
+        for key in self._changed:
+            self._order.change(key)
+        self._changed.clear()
+        return self._order.keys()
+
+    def _update(self, keys: list[Any], values: list[Any]) -> None:
+        for key, value in zip(keys, values):
+            if key not in self._entries:
+                self._changed.append(key)
+            self._entries[key] = value
+        if len(self._changed) > 1000 + 4 * len(self._entries):
+            self._ordered()
 
     def insert(self, keys: Any, values: Any) -> None:
         """Adds or replaces values; of equal keys the last one counts."""
         self.check_values(keys, values)
-        entries = zip(np.asarray(keys).reshape(-1).tolist(), self._rows(values))
         with self._lock:
-            self._entries.update(entries)
+            self._update(np.asarray(keys).reshape(-1).tolist(), self._rows(values))
 
     def remove(self, keys: Any) -> None:
         """Forgets keys; unknown ones are no error."""
         with self._lock:
             for key in np.asarray(keys).reshape(-1).tolist():
-                self._entries.pop(key, None)
+                if key in self._entries:
+                    del self._entries[key]
+                    self._changed.append(key)
 
     def import_values(self, keys: Any, values: Any) -> None:
         """Makes these the only entries."""
         self.check_values(keys, values)
-        entries = dict(zip(np.asarray(keys).reshape(-1).tolist(), self._rows(values)))
         with self._lock:
-            self._entries = entries
+            self._ordered()
+            self._order.clear()
+            self._entries = {}
+            self._update(np.asarray(keys).reshape(-1).tolist(), self._rows(values))
 
 
 class DenseHashTable(MutableHashTable):

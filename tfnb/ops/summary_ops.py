@@ -9,10 +9,8 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-import struct
 import sys
 import wave
-import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +21,7 @@ from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import add_to_collection, get_collection, name_scope
+from tfnb.ops import png_files
 from tfnb.ops.broadcasting import shape_text
 from tfnb.proto import summary_pb2
 
@@ -190,7 +189,7 @@ def image_summary(
             height=height,
             width=width,
             colorspace=depth,
-            encoded_image_string=png_of(pixels),
+            encoded_image_string=png_files.write(pixels),
         )
         summary.value.add(tag=name, image=picture)
     return _serialized(summary)
@@ -218,28 +217,6 @@ def _normalized(image: Any, bad_color: Any) -> Any:
     pixels[good] = (finite * np.float32(scale) + np.float32(offset)).astype(np.uint8)
     pixels[~good] = bad_color
     return pixels
-
-
-_PNG_COLOR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}
-
-
-def png_of(pixels: Any) -> bytes:
-    """A picture of bytes, [height, width, channels], as a PNG file."""
-    height, width, depth = pixels.shape
-    rows = np.zeros((height, 1 + width * depth), np.uint8)  # each row begins with its filter, none
-    rows[:, 1:] = pixels.reshape(height, -1)
-    header = struct.pack(">IIBBBBB", width, height, 8, _PNG_COLOR_TYPES[depth], 0, 0, 0)
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        check = zlib.crc32(kind + data)
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", check)
-
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress(rows.tobytes()))
-        + chunk(b"IEND", b"")
-    )
 
 
 def _audio_summary(tag: Any, tensor: Any, sample_rate: float, max_outputs: int) -> Any:
