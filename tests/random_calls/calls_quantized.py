@@ -173,7 +173,7 @@ def _convolution(d: Draw, name: str) -> Sample:
     return replace(row, rtol=1e-5)
 
 
-@calls("QuantizedConcat")
+@calls("QuantizedConcat QuantizedConcatV2")
 def _concat(d: Draw, name: str) -> Sample:
     word, count = d.one("quint8 qint32"), d.number(2, 3)
     shape = list(d.shape(1, 3, 3))
@@ -184,7 +184,10 @@ def _concat(d: Draw, name: str) -> Sample:
         parts.append(_numbers(d, word, tuple(shape)))
     pairs = [_limits(d)] * count if d.chance(0.5) else [_limits(d) for _ in range(count)]
     lows, highs = (Many([pair[i] for pair in pairs]) for i in (0, 1))
-    return op(name, np.array(axis, np.int32), Many(parts), lows, highs, T=word)
+    place = np.array(axis, np.int32)
+    if name.endswith("V2"):
+        return op(name, Many(parts), place, lows, highs, T=word)
+    return op(name, place, Many(parts), lows, highs, T=word)
 
 
 @calls("QuantizedAdd QuantizedMul")

@@ -18,6 +18,7 @@ import signal
 import sys
 import zlib
 from collections import Counter, defaultdict
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,10 +145,25 @@ def calls_of(name: str, seed: int, kinds: list[str]) -> Iterator[tuple[str, samp
     random = np.random.RandomState((zlib.crc32(name.encode()) + seed) % 2**32)
     seen: set[str] = set()
     for start in starts(name, seed):
-        for kind, row in variants(start, random):
+        for kind, changed in variants(start, random):
+            row = unset(changed)
             if kind in kinds and row.key() not in seen and not is_undefined(kind, row):
                 seen.add(row.key())
                 yield kind, row
+
+
+def unset(row: samples.Sample) -> samples.Sample:
+    """The call, the outputs that TensorFlow never writes marked as undefined."""
+    if row.op == "ParseSequenceExampleV2" and not np.ndim(row.inputs[0]):
+        # The (outer) row splits of a single example.
+        attrs = row.attrs
+        ragged = len(attrs["context_ragged_value_types"])
+        lists = len(attrs["feature_list_ragged_value_types"])
+        first = 3 * attrs["Ncontext_sparse"] + len(attrs["Tcontext_dense"]) + ragged
+        last = first + ragged + 3 * attrs["Nfeature_list_sparse"] + lists
+        last += 2 * len(attrs["feature_list_dense_types"])
+        return replace(row, undefined=(*range(first, first + ragged), *range(last, last + lists)))
+    return row
 
 
 def judged(row: samples.Sample, answer: dict[str, Any]) -> list[str]:

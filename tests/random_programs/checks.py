@@ -40,8 +40,8 @@ def _answer(program: dict[str, Any]) -> list[Any]:
     return results
 
 
-def difference(found: list[Any], wanted: list[Any]) -> str:
-    """The first run that differs, in one line, or ""."""
+def difference(found: list[Any], wanted: list[Any], steps: int = 0) -> str:
+    """The first run that differs, in one line, or ""; integers may differ by the steps."""
     if len(found) != len(wanted):
         return f"{found[-1:]} here, {wanted[-1:]} there"
     for number, (here, there) in enumerate(zip(found, wanted, strict=True)):
@@ -50,12 +50,12 @@ def difference(found: list[Any], wanted: list[Any]) -> str:
                 return f"run {number}: {here} here, {there} there"
             continue
         for position, (a, b) in enumerate(zip(here, there, strict=True)):
-            if not same(a, b):
+            if not same(a, b, steps):
                 return f"run {number}, fetch {position}: {a!r} here, {b!r} there"
     return ""
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a: Any, b: Any, steps: int = 0) -> bool:
     """Whether two fetched values are the same."""
     if a is None or b is None:
         return a is b
@@ -65,4 +65,6 @@ def same(a: Any, b: Any) -> bool:
         return False
     if is_text:
         return bool(np.array_equal(a.astype(object), b.astype(object)))
+    if a.dtype.kind in "biu":
+        return bool(np.array_equal(a, b) or (steps and np.allclose(a, b, rtol=0, atol=steps)))
     return bool(np.allclose(a, b, rtol=1e-6, equal_nan=True))

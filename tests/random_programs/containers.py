@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tfnb as tf
-from tests.random_programs.programs import Program, array, operation_of, programs
+from tests.random_programs.programs import Program, array, operation_of, programs, sizes
 
 if TYPE_CHECKING:
     from tests.random_calls.draws import Draw
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def tensor_list(d: Draw, p: Program) -> None:
     """Lists in tensors of variants: pure, so all in one run each."""
     word = d.one("float32 int32 string bool")
-    shape = tuple(d.number(1, 2) for _ in range(d.number(0, 2)))
+    shape = sizes(d, 0, 2)
     dtype = tf.as_dtype(word)
     known = np.array(shape, np.int32) if d.chance(0.7) else np.array(-1, np.int32)
     start = d.one("empty reserve tensor")
@@ -138,7 +138,7 @@ def tensor_list(d: Draw, p: Program) -> None:
 def tensorarray(d: Draw, p: Program) -> None:
     """A TensorArray lives for one step: everything is in one run."""
     word = d.one("float32 int32 string")
-    dtype, shape = tf.as_dtype(word), tuple(d.number(1, 2) for _ in range(d.number(0, 2)))
+    dtype, shape = tf.as_dtype(word), sizes(d, 0, 2)
     size = d.number(0, 4)
     made = p.raw(
         "TensorArrayV3", size=size, dtype=dtype, element_shape=shape if d.chance(0.5) else None,
@@ -211,7 +211,7 @@ def tensorarray(d: Draw, p: Program) -> None:
 def _queue(d: Draw, p: Program) -> tuple[Any, list[Any], list[tuple[int, ...]], str]:
     words = [d.one("float32 int32 string int64") for _ in range(d.number(1, 2))]
     kind = d.one("FIFOQueueV2 FIFOQueueV2 PaddingFIFOQueueV2 PriorityQueueV2")
-    shapes = [tuple(d.number(1, 2) for _ in range(d.number(0, 1))) for _ in words]
+    shapes = [sizes(d, 0, 1) for _ in words]
     dtypes = [tf.as_dtype(word) for word in words]
     attrs: dict[str, Any] = {"capacity": d.number(4, 8), "shapes": shapes, "container": ""}
     attrs["shared_name"] = "queue"
@@ -407,7 +407,7 @@ def staging(d: Draw, p: Program) -> None:
 def accumulator(d: Draw, p: Program) -> None:
     """Gradients of several steps, averaged or summed; those of the past are dropped."""
     word = d.one("float32 float64")
-    dtype, shape = tf.as_dtype(word), tuple(d.number(1, 2) for _ in range(d.number(0, 2)))
+    dtype, shape = tf.as_dtype(word), sizes(d, 0, 2)
     handle = p.raw(
         "ResourceConditionalAccumulator", dtype=dtype, shape=shape if d.chance(0.7) else None,
         shared_name="sum", reduction_type=d.one("MEAN SUM"),

@@ -1,6 +1,7 @@
 """Draws random programs: graphs of ops that keep state, and what to run of them in turn.
 
-A program is ``{"graph": serialized GraphDef, "runs": [fetches of each run]}``. Each maker draws one
+A program is ``{"graph": serialized GraphDef, "runs": [fetches of each run]}``, and
+``"steps"``, by how much integers may differ. Each maker draws one
 for a family of ops; what it does at random includes what must fail.
 """
 
@@ -22,9 +23,14 @@ MAKERS: dict[str, Callable[[Draw, Program], None]] = {}
 
 
 class Program:
-    """A graph in the making, and the runs so far."""
+    """A graph in the making, and the runs so far.
+
+    Attributes:
+      steps: by how much integers may differ.
+    """
 
     def __init__(self) -> None:
+        self.steps = 0
         self.graph = tf.Graph()
         self.runs: list[list[str]] = []
         self.last: Any = None
@@ -53,7 +59,8 @@ class Program:
 
     def done(self) -> type_of_program:
         """The program."""
-        return {"graph": self.graph.as_graph_def().SerializeToString(), "runs": self.runs}
+        graph = self.graph.as_graph_def().SerializeToString()
+        return {"graph": graph, "runs": self.runs, "steps": self.steps}
 
     def of_version(self, producer: int) -> None:
         """Makes it a graph of an earlier TensorFlow, which had ops that there are no more."""
@@ -81,8 +88,13 @@ def programs(maker: Callable[[Draw, Program], None]) -> Callable[[Draw, Program]
 
 
 def array(d: Draw, word: str, shape: tuple[int, ...]) -> Any:
-    """Values without edges."""
-    return d.values(word, shape, 0)
+    """Values, among them often infinities, NaN and the largest integers."""
+    return d.values(word, shape, 0.4)
+
+
+def sizes(d: Draw, least: int, most: int) -> tuple[int, ...]:
+    """A shape: often a scalar, sometimes an empty one."""
+    return tuple(d.one([0, 1, 1, 2, 2, 2]) for _ in range(d.number(least, most)))
 
 
 def drawn(name: str, seed: int) -> type_of_program:
@@ -100,4 +112,5 @@ def load() -> dict[str, Callable[[Draw, Program], None]]:
     importlib.import_module("tests.random_programs.functional")
     importlib.import_module("tests.random_programs.old")
     importlib.import_module("tests.random_programs.pipelines")
+    importlib.import_module("tests.random_programs.quantized")
     return MAKERS

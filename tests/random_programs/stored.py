@@ -41,14 +41,17 @@ def _unpacked(value: Any) -> Any:
     return np.frombuffer(data, value["dtype"]).reshape(value["shape"])
 
 
-def write(rows: list[tuple[str, int, dict[str, Any], list[Any]]]) -> None:
-    """Stores (family, seed, program, TensorFlow's answers)."""
-    found = [
+def write(rows: list[tuple[str, int, dict[str, Any], list[Any]]], families: list[str]) -> None:
+    """Stores (family, seed, program, TensorFlow's answers); other families stay as they are."""
+    before = json.loads(lzma.decompress(PATH.read_bytes())) if PATH.exists() else []
+    found = [row for row in before if row["family"] not in families]
+    found += [
         {
             "family": family,
             "seed": seed,
             "graph": base64.b85encode(program["graph"]).decode(),
             "runs": program["runs"],
+            "steps": program["steps"],
             "answers": _packed(answers),
         }
         for family, seed, program, answers in rows
@@ -61,5 +64,6 @@ def read() -> dict[str, list[tuple[dict[str, Any], list[Any]]]]:
     found: dict[str, list[tuple[dict[str, Any], list[Any]]]] = {}
     for row in json.loads(lzma.decompress(PATH.read_bytes())):
         program = {"graph": base64.b85decode(row["graph"]), "runs": row["runs"]}
+        program["steps"] = row.get("steps", 0)
         found.setdefault(row["family"], []).append((program, _unpacked(row["answers"])))
     return found

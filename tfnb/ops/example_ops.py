@@ -199,8 +199,11 @@ def parse_example_v2_op(
         ("dense_keys", dense_keys, Tdense),
         ("ragged_keys", ragged_keys, ragged_value_types),
     ):
-        if keys.shape != (len(types),):
+        if keys.size != len(types):
             raise errors.invalid_argument(f"Expected len({name}) == {len(types)}, got: {keys.size}")
+    sparse_keys, dense_keys, ragged_keys = (
+        keys.reshape(-1) for keys in (sparse_keys, dense_keys, ragged_keys)
+    )
     dense = parsing.make_dense(dense_keys, Tdense, dense_shapes, dense_defaults)
     sparse = [Sparse(text_of_key(k), t) for k, t in zip(sparse_keys, sparse_types, strict=True)]
     ragged = [

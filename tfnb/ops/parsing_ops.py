@@ -93,12 +93,19 @@ decode_raw_op.not_differentiable()
 
 def _padded_shape(c: InferenceContext) -> TensorShape:
     dims = c.inputs[0].dim_values
-    if c.inputs[1].dim_values:
-        raise ValueError(f"Input must be scalar but has rank {len(c.inputs[1].dim_values)}")
     length = c.constant_value(1)
     width = c.attr("out_type").size
-    if length is not None and length % width:
-        raise ValueError(f"Dimension size must be evenly divisible by {width} but is {int(length)}")
+    if length is not None:
+        if np.ndim(length):
+            raise ValueError(f"Input must be scalar but has rank {np.ndim(length)}")
+        if length < 0:
+            raise ValueError(
+                f"Dimension size, given by scalar input 1, must be non-negative but is {length}"
+            )
+        if length % width:
+            raise ValueError(
+                f"Dimension size must be evenly divisible by {width} but is {int(length)}"
+            )
     if dims is None:
         return UNKNOWN_SHAPE
     return TensorShape([*dims, None if length is None else int(length) // width])

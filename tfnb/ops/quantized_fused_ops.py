@@ -14,7 +14,7 @@ import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.op_registry import OpDefinition, register_op
-from tfnb.core.shape_inference import SCALAR_SHAPE, merge_dims
+from tfnb.core.shape_inference import SCALAR_SHAPE, UNKNOWN_SHAPE, merge_dims
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops import conv_kernels
 from tfnb.ops.broadcasting import shape_text
@@ -88,6 +88,8 @@ class _Variant:
     def shape(self, c: InferenceContext) -> list[TensorShape]:
         """The shapes of the numbers and of their range."""
         out = _image_shape(c, self.is_depthwise)
+        if self.is_depthwise:
+            return [out, UNKNOWN_SHAPE, UNKNOWN_SHAPE]
         first = c.input_range("min_input").start
         c.with_rank(first, 0)
         c.with_rank(first + 1, 0)

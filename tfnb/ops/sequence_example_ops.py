@@ -45,8 +45,8 @@ def _shapes(
         return [TensorShape([*batch, *between, *(shape.dim_values or ())]) for shape in shapes]
 
     def splits(count: int) -> list[TensorShape]:
-        sizes = (None,) if batch is None else batch
-        return [TensorShape([None if size is None else size + 1 for size in sizes])] * count
+        size = batch[0] if batch else None
+        return [TensorShape([None if size is None else size + 1])] * count
 
     shapes = c.attr("feature_list_dense_shapes")
     found = [*sparse(c.attr("Ncontext_sparse"), 1), *dense(c.attr("context_dense_shapes"))]
@@ -73,6 +73,7 @@ def _parse_v2_shape(c: InferenceContext) -> list[TensorShape]:
 
 def _parse_single_shape(c: InferenceContext) -> list[TensorShape]:
     c.with_rank(0, 0)
+    c.with_rank(1, 1)
     return _shapes(c, (), lengths=False, ragged=False)
 
 
@@ -340,9 +341,9 @@ def _list_ragged(found: list[list[list[Any]]], columns: _Columns, is_scalar: boo
 
 
 def _names(debug_name: Any, serialized: Any) -> list[str]:
-    if debug_name.size and debug_name.shape != serialized.shape:
+    if debug_name.size not in (0, serialized.size):
         raise errors.invalid_argument(
-            "Expected debug_name to have the same shape as serialized, got shapes "
+            "example_names must be empty or have the correct number of elements, got shapes "
             f"{shape_text(debug_name.shape)} and {shape_text(serialized.shape)}"
         )
     return [name.decode("utf-8", "replace") for name in debug_name.reshape(-1)]
@@ -485,6 +486,16 @@ def parse_sequence_example_v2_op(
 ) -> Any:
     """A batch of SequenceExamples, or one, as dense, sparse and ragged columns."""
     _check_rank(serialized)
+    context_sparse_keys, context_dense_keys, context_ragged_keys = (
+        _keys("context", "sparse", context_sparse_keys, context_sparse_types),
+        _keys("context", "dense", context_dense_keys, Tcontext_dense),
+        _keys("context", "ragged", context_ragged_keys, context_ragged_value_types),
+    )
+    feature_list_sparse_keys, feature_list_dense_keys, feature_list_ragged_keys = (
+        _keys("feature_list", "sparse", feature_list_sparse_keys, feature_list_sparse_types),
+        _keys("feature_list", "dense", feature_list_dense_keys, feature_list_dense_types),
+        _keys("feature_list", "ragged", feature_list_ragged_keys, feature_list_ragged_value_types),
+    )
     list_dense = _list_columns(
         feature_list_dense_keys, feature_list_dense_types, feature_list_dense_shapes
     )
@@ -516,6 +527,15 @@ def parse_sequence_example_v2_op(
     rows = _read(serialized.reshape(-1), _names(debug_name, serialized), columns)
     is_scalar = serialized.ndim == 0
     return _results(rows, columns, is_scalar=is_scalar, lengths=True, ragged=True)
+
+
+def _keys(part: str, kind: str, keys: Any, types: Sequence[DType]) -> Any:
+    """The names of features as a vector, as many as there are types."""
+    if keys.size != len(types):
+        raise errors.invalid_argument(
+            f"Expected len({part}_{kind}_keys) to match the {len(types)} types, got: {keys.size}"
+        )
+    return keys.reshape(-1)
 
 
 def _ragged_columns(
@@ -576,6 +596,22 @@ def parse_single_sequence_example_op(
         raise errors.invalid_argument(
             f"Expected serialized to be a scalar, got shape: {shape_text(serialized.shape)}"
         )
+    if feature_list_dense_missing_assumed_empty.ndim != 1:
+        raise errors.invalid_argument(
+            "Expected feature_list_dense_missing_assumed_empty to be a vector, got shape: "
+            + shape_text(feature_list_dense_missing_assumed_empty.shape)
+        )
+    for name, keys in (
+        ("context_sparse_keys", context_sparse_keys),
+        ("context_dense_keys", context_dense_keys),
+        ("feature_list_sparse_keys", feature_list_sparse_keys),
+        ("feature_list_dense_keys", feature_list_dense_keys),
+    ):
+        for index, key in enumerate(keys):
+            if key.ndim:
+                raise errors.invalid_argument(
+                    f"Expected {name}[{index}] to be a scalar, got shape: {shape_text(key.shape)}"
+                )
     columns = _Columns(
         context_sparse=_sparse_columns(context_sparse_keys, context_sparse_types),
         context_dense=parsing.make_dense(

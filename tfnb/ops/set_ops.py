@@ -6,14 +6,16 @@ sorted, and as wide as their largest set.
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import merge_dims, merge_shapes
+from tfnb.core.shape_inference import merge_dims, merge_shapes, shape_of_sizes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from tfnb.ops.broadcasting import shape_text
@@ -279,18 +281,22 @@ def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
 
 
 def _edit_shape(c: InferenceContext) -> TensorShape:
-    if c.constant_value(2) is None or c.constant_value(5) is None:
-        return TensorShape(None)
-    sizes = [c.constant_value_as_shape(index).dim_values for index in (2, 5)]
+    sparse_rank(c, 0)
+    sparse_rank(c, 3)
+    sizes = [c.constant_value(index) for index in (2, 5)]
     if sizes[0] is None or sizes[1] is None:
         return TensorShape(None)
-    if len(sizes[0]) != len(sizes[1]):
+    a, b = (np.asarray(one).tolist() for one in sizes)
+    if len(a) != len(b):
         raise ValueError(
-            f"Num elements of hypothesis_shape does not match truth_shape: {len(sizes[0])} vs. "
-            f"{len(sizes[1])}"
+            f"Num elements of hypothesis_shape does not match truth_shape: {len(a)} vs. {len(b)}"
         )
-    pairs = zip(sizes[0][:-1], sizes[1][:-1])
-    return TensorShape([None if a is None or b is None else max(a, b) for a, b in pairs])
+    if len(a) < 2:
+        raise ValueError(
+            "Input Hypothesis SparseTensors must have rank at least 2, but hypothesis_shape rank "
+            f"is: {len(a)}"
+        )
+    return shape_of_sizes([max(-1, *pair) for pair in zip(a[:-1], b)])
 
 
 def levenshtein(a: list[Any], b: list[Any]) -> int:
@@ -304,11 +310,31 @@ def levenshtein(a: list[Any], b: list[Any]) -> int:
     return previous[-1]
 
 
-def _sequences(indices: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
+def _sequences(indices: Any, values: Any) -> list[tuple[list[int], list[Any]]]:
+    """Places and the sequences there, ended by a place behind all others."""
     keys = indices[:, :-1]
     starts = [*group_starts(keys).tolist(), len(keys)]
     items = values.tolist()
-    return {tuple(keys[a].tolist()): items[a:b] for a, b in pairwise(starts)}
+    return [*((keys[a].tolist(), items[a:b]) for a, b in pairwise(starts)), ([], [])]
+
+
+def _check_sequences(parts: dict[str, Any]) -> None:
+    for name, part in parts.items():
+        matrix = name.endswith("indices")
+        if part.ndim != 1 + matrix:
+            raise errors.invalid_argument(
+                f"{name} should be a {'matrix' if matrix else 'vector'}, but got shape: "
+                + shape_text(part.shape)
+            )
+    for side in ("hypothesis", "truth"):
+        indices = parts[f"{side}_indices"]
+        for name, axis, word in (("values", 0, "rows"), ("shape", 1, "cols")):
+            part = parts[f"{side}_{name}"]
+            if len(part) != indices.shape[axis]:
+                raise errors.invalid_argument(
+                    f"Expected {side}_{name}.NumElements == #{word}({side}_indices), their "
+                    f"shapes are: {shape_text(part.shape)} and {shape_text(indices.shape)}"
+                )
 
 
 @register_op(
@@ -332,32 +358,55 @@ def edit_distance_op(
     normalize: bool,
 ) -> Any:
     """How far the sequences along the last dimension are from the true ones."""
-    for name, shape in (("truth_shape", truth_shape), ("hypothesis_shape", hypothesis_shape)):
-        if shape.ndim != 1 or shape.shape[0] < 2:
-            raise errors.invalid_argument(
-                f"Input SparseTensors must have rank at least 2, but {name} rank is: "
-                f"{shape.shape[0] if shape.ndim else 0}"
-            )
+    _check_sequences(
+        {
+            "hypothesis_indices": hypothesis_indices,
+            "truth_indices": truth_indices,
+            "hypothesis_values": hypothesis_values,
+            "hypothesis_shape": hypothesis_shape,
+            "truth_values": truth_values,
+            "truth_shape": truth_shape,
+        }
+    )
+    if len(truth_shape) < 2:
+        raise errors.invalid_argument(
+            "Input SparseTensors must have rank at least 2, but truth_shape rank is: "
+            f"{len(truth_shape)}"
+        )
     if truth_shape.shape != hypothesis_shape.shape:
         raise errors.invalid_argument(
-            "Expected truth and hypothesis to have matching ranks, but saw shapes: truth: "
-            f"{shape_text(truth_shape.tolist())} and hypothesis: "
-            f"{shape_text(hypothesis_shape.tolist())}"
+            "Expected truth and hypothesis to have matching ranks, but their shapes are: "
+            f"{shape_text(truth_shape.shape)} and {shape_text(hypothesis_shape.shape)}"
         )
-    out = np.zeros(np.maximum(truth_shape, hypothesis_shape)[:-1].tolist(), np.float32)
+    pairs = zip(sizes_of(hypothesis_shape), sizes_of(truth_shape))
+    sizes = [max(pair) for pair in pairs][:-1]
+    if 0 in sizes:
+        raise errors.invalid_argument(f"Got output shape {shape_text(sizes)} which has 0 elements")
+    check_fits(np, sizes, np.dtype(np.float32))
+    out = np.zeros(math.prod(sizes), np.float32)
+    strides = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
     guesses = _sequences(hypothesis_indices, hypothesis_values)
     truths = _sequences(truth_indices, truth_values)
-    for place in {*guesses, *truths}:
-        if any(not 0 <= i < n for i, n in zip(place, out.shape)):
-            raise errors.invalid_argument(
-                f"Got a group {list(place)} outside the output's shape {shape_text(out.shape)}"
+    i = j = 0
+    while i < len(guesses) - 1 or j < len(truths) - 1:
+        (guess_at, guess), (truth_at, truth) = guesses[i], truths[j]
+        both = guess_at == truth_at
+        takes_guess = both or not truth_at or bool(guess_at and guess_at < truth_at)
+        place = guess_at if takes_guess else truth_at
+        if not both:
+            guess, truth = (guess, []) if takes_guess else ([], truth)
+        at = sum(index * stride for index, stride in zip(place, strides))
+        if not 0 <= at < len(out):
+            raise errors.internal(
+                f"Got an inner product {at} which would require writing to outside of the buffer "
+                f"for the output tensor (max elements {len(out)})"
             )
-        guess, truth = guesses.get(place, []), truths.get(place, [])
         distance: float = levenshtein(guess, truth)
         if normalize:
-            distance = distance / len(truth) if truth else float("inf") if guess else 0.0
-        out[place] = distance
-    return out
+            distance = distance / len(truth) if truth else float("inf")
+        out[at] = distance
+        i, j = i + takes_guess, j + (both or not takes_guess)
+    return out.reshape(sizes)
 
 
 edit_distance_op.not_differentiable()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
@@ -226,6 +227,8 @@ def unsorted_segment_join(
             "segment_ids are not allowed to exceed num_segments or to have negative values."
         )
     rest = inputs.shape[segment_ids.ndim :]
+    # A string of TensorFlow has 24 bytes.
+    check_fits(np, (count, *rest), np.dtype("V24"))
     width = int(np.prod(rest, dtype=np.int64))
     cells: list[list[list[bytes]]] = [[[] for _ in range(width)] for _ in range(count)]
     for one, row in zip(ids, inputs.reshape(len(ids), width).tolist(), strict=True):
@@ -281,10 +284,11 @@ def string_ngrams(
     """All runs of neighbouring strings of the given lengths, row by row."""
     if any(width <= 0 for width in ngram_widths):
         raise errors.invalid_argument("ngram_widths must contain positive values")
-    splits = data_splits.tolist()
-    _check_splits(splits, len(data))
+    splits = data_splits.reshape(-1).tolist()
+    _check_splits(splits, data.size)
     if not splits:
-        return strings([b""] * len(data), data.shape), data_splits
+        return strings([b""] * data.size, data.shape), data_splits
+    data = data.reshape(-1)
     if not len(data):
         return strings([], (0,)), np.zeros_like(data_splits)
     between, left, right = (as_bytes(text) for text in (separator, left_pad, right_pad))
@@ -305,7 +309,8 @@ def string_ngrams(
             made = ngrams(row, len(row) + 2 * max(pad_width, 0))
         found += made
         ends.append(len(found))
-    return strings(found, (len(found),)), np.array(ends, Tsplits.as_numpy_dtype)
+    bounds = np.array(ends, Tsplits.as_numpy_dtype).reshape(data_splits.shape)
+    return strings(found, (len(found),)), bounds
 
 
 string_ngrams.not_differentiable()

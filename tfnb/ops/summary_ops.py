@@ -110,7 +110,8 @@ def histogram_proto(values: Any) -> summary_pb2.HistogramProto:
         min=float(numbers.min(initial=largest)),
         max=float(numbers.max(initial=-largest)),
         num=float(len(numbers)),
-        sum=float(np.cumsum(numbers)[-1]) if len(numbers) else 0.0,
+        # 0.0 before the numbers: the sum of zeros is never -0.0.
+        sum=float(np.cumsum(numbers)[-1]) + 0.0 if len(numbers) else 0.0,
         sum_squares=float(np.cumsum(numbers * numbers)[-1]) if len(numbers) else 0.0,
     )
     places = np.searchsorted(_BUCKET_LIMITS, numbers, side="right")

@@ -127,6 +127,8 @@ def format_tensor(value: Any, at_ends: int) -> str:
       at_ends: how many elements to show at each end; all if it is -1.
     """
     array = _as_array(value)
+    if array.size == 0 and array.dtype == bool:
+        return ""  # As TensorFlow has it.
     shown = array.size if at_ends < 0 else min(at_ends, array.size)
     if array.ndim == 0:
         return _element_text(array.reshape(-1)[0], quoted=True) if shown else "..."
