@@ -13,6 +13,7 @@ from tfnb.notebook.sampled_steps import SampledSteps
 from tfnb.notebook.step_model import DONE, RUNNING, StepModel
 from tfnb.notebook.step_publisher import StepPublisher
 from tfnb.notebook.step_recorder import EventLog
+from tfnb.notebook.summary_svg import headline
 from tfnb.notebook.views.progress import Watch
 
 _LIMIT_S = 30
@@ -130,3 +131,19 @@ def test_a_watch_that_samples_leaves_steps_alone(graph: Any, capsys: Any) -> Non
             thread.join(_LIMIT_S)
         assert "100.0 %  'slow' (PyFunc), made at" in capsys.readouterr().out
         assert not watch.model.is_running
+
+
+def test_steps_too_fast_to_be_seen_are_counted(graph: Any) -> None:
+    """By their ids; nothing is said of what nobody saw."""
+    one = tf.constant(1.0)
+    with tf.Session() as session:
+        session.run(one)
+        sampled = SampledSteps(EventLog())
+        model = StepModel()
+        model.sampled = sampled.counters
+        assert model.counters(0)["steps"] == 0
+        for _ in range(100):
+            session.run(one)
+        counters = model.counters(500_000_000)
+        assert (counters["steps"], counters["steps_per_second"]) == (100, 200)
+        assert "nodes/s" not in headline(counters)

@@ -8,12 +8,12 @@ thread of its own, so it only looks; what changes meanwhile is a little old, nev
 from __future__ import annotations
 
 import time
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.session import live_sessions
 from tfnb.notebook.attr_text import cut_middle, shape_text
 from tfnb.notebook.formatters import device_label
+from tfnb.notebook.step_pace import StepPace
 from tfnb.notebook.targets import events_of
 
 if TYPE_CHECKING:
@@ -27,9 +27,6 @@ MAX_SESSIONS = 20
 MAX_SIGNATURES = 30
 MAX_STEPS = 10
 MAX_RESOURCES = 100
-_PACES = 16
-_LEAST_STEPS = 3  # what are fewer is no loop
-_STILL_NS = 1_500_000_000
 _MAX_NAME = 120
 _MAX_NAMES = 6
 _MAX_LINES = 4
@@ -43,8 +40,7 @@ class LabSnapshots:
     def __init__(self) -> None:
         self._signatures: dict[int, dict[str, Any]] = {}
         self._first_seen: dict[int, int] = {}
-        # By session: when which step was the last, newest last.
-        self._paces: dict[str, deque[tuple[int, int]]] = {}
+        self._paces: dict[str, StepPace] = {}  # by session
 
     def take(self, now_ns: int | None = None) -> dict[str, Any]:
         """What there is now."""
@@ -68,13 +64,14 @@ class LabSnapshots:
         active.sort(key=lambda run_state: run_state.step_id)
         seen.update(run_state.step_id for run_state in active)
         signatures = [] if events is None else self._signatures_of(events)
+        pace = self._paces.setdefault(session_key(session), StepPace())
         return {
             "key": session_key(session),
             "name": type(session).__name__,
             "target": cut_middle(session.sess_str or "", _MAX_NAME),
             "nodes": len(session.graph.get_operations()),
             "lastStep": last_step,
-            "stepsPerSecond": self._steps_per_second(session_key(session), last_step, now_ns),
+            "stepsPerSecond": pace.look(last_step, now_ns),
             "lastSignature": last_signature,
             "isHeld": bool(getattr(runtime, "is_held", False)),
             "canHold": hasattr(runtime, "hold_steps"),
@@ -84,23 +81,6 @@ class LabSnapshots:
             "moreSignatures": max(0, len(signatures) - MAX_SIGNATURES),
             "devices": _devices(runtime),
         }
-
-    def _steps_per_second(self, key: str, last_step: int, now_ns: int) -> float:
-        """How fast steps followed each other of late; 0 while they do not.
-
-        Ids of steps are one sequence for all sessions, so where several run this is a bound.
-        """
-        seen = self._paces.setdefault(key, deque(maxlen=_PACES))
-        if not seen or seen[-1][1] != last_step:
-            seen.append((now_ns, last_step))
-        (first_ns, first), (last_ns, last) = seen[0], seen[-1]
-        count, took_ns = last - first, last_ns - first_ns
-        if not count or now_ns - last_ns > max(_STILL_NS, 4 * took_ns / count):
-            seen.clear()
-            seen.append((now_ns, last_step))
-            return 0.0
-        rate = count * 1e9 / max(took_ns, 1)
-        return 0.0 if count < _LEAST_STEPS else round(rate, 1) if rate < 10 else round(rate)
 
     def _signatures_of(self, events: StepEvents) -> list[dict[str, Any]]:
         """The newest first."""

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tfnb.client.session import live_sessions
+from tfnb.notebook.step_pace import StepPace
 from tfnb.notebook.step_recorder import (
     FRAME_DONE,
     ITERATION_DONE,
@@ -43,6 +45,12 @@ class _Step:
     num_frames: int = 0
 
 
+def last_step() -> int:
+    """The id of the step that began last, in any session that is open."""
+    found = [getattr(one._session, "last_run", lambda: (0, 0))()[0] for one in live_sessions()]
+    return max(found, default=0)
+
+
 class SampledSteps:
     """Writes samples into a log; call it with each.
 
@@ -53,6 +61,8 @@ class SampledSteps:
     def __init__(self, log: EventLog) -> None:
         self.sessions: list[StepEvents] = []
         self._log = log
+        self._pace = StepPace()
+        self.begin()
         self._known: dict[tuple[int, int], PartitionedGraph] = {}
         self._places: dict[tuple[int, int], dict[str, type_of_place]] = {}
         self._steps: dict[tuple[int, int], _Step] = {}
@@ -71,6 +81,19 @@ class SampledSteps:
             alive |= {(number, state.step_id) for state in session._session.active_steps()}
         for key in [key for key in self._steps if key not in alive]:
             self._end(key)
+
+    def begin(self) -> None:
+        """Steps are counted from now on."""
+        self._first = self._last = last_step()
+
+    def counters(self, now_ns: int) -> dict[str, Any]:
+        """What samples would count wrong: steps are over before they are seen."""
+        self._last = max(self._last, last_step())  # sessions close
+        return {
+            "sampled": True,
+            "steps": max(0, self._last - self._first - len(self._steps)),
+            "steps_per_second": self._pace.look(self._last, now_ns),
+        }
 
     def end(self) -> None:
         """Nobody looks any more: what was seen running is taken as done."""

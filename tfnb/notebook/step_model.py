@@ -186,6 +186,8 @@ class StepModel:
         self._next_event = 0
         self.step: RunningStep | None = None
         self._session = -1
+        # What is known better where steps are only looked at.
+        self.sampled: Callable[[int], dict[str, Any]] | None = None
         self.steps_done = 0
         self.steps_failed = 0
         self.events_seen = 0
@@ -469,6 +471,7 @@ class StepModel:
             "moreFrames": max(0, len(rows) - MAX_FRAME_ROWS),
             "dropped": self.events_dropped,
             "error": step.error if step is not None else self.error,
+            **({} if self.sampled is None else self.sampled(now_ns)),
         }
 
 

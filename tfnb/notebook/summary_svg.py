@@ -58,7 +58,7 @@ def headline(counters: dict[str, Any]) -> str:
     parts = [
         f"{steps:,} step" + ("" if steps == 1 else "s"),
         duration_text(counters["elapsed_ns"]),
-        f"{counters['runs_per_second']:,.0f} nodes/s",
+        *([] if "sampled" in counters else [f"{counters['runs_per_second']:,.0f} nodes/s"]),
     ]
     if counters.get("steps_per_second"):
         parts.append(f"{counters['steps_per_second']:,.1f} steps/s")

@@ -31,6 +31,8 @@ export interface Counters {
   step_ns: number;
   runs_per_second: number;
   steps_per_second?: number;
+  /** The steps are only looked at now and then. */
+  sampled?: boolean;
   sent_bytes?: number;
   queues?: { name: string; size: number; capacity: number; isClosed: boolean }[];
   partitions: PartitionProgress[];
@@ -83,6 +85,9 @@ export class ProgressPanel {
     });
     const notes = [];
     if (counters.error) notes.push(counters.error);
+    if (counters.sampled) {
+      notes.push("Steps are only looked at: what runs between two looks is not seen");
+    }
     if (counters.moreFrames > 0) notes.push(`${counters.moreFrames} more frames`);
     if (counters.dropped > 0) {
       notes.push(
@@ -98,8 +103,10 @@ export class ProgressPanel {
       [counters.steps === 1 ? "step done" : "steps done", counters.steps.toLocaleString("en")],
       ["elapsed", duration(counters.elapsed_ns)],
       ["this step", duration(counters.step_ns)],
-      ["nodes/s", Math.round(counters.runs_per_second).toLocaleString("en")],
     ];
+    if (!counters.sampled) {
+      figures.push(["nodes/s", Math.round(counters.runs_per_second).toLocaleString("en")]);
+    }
     const rate = counters.steps_per_second ?? 0;
     if (rate > 0) figures.push(["steps/s", rate < 10 ? rate.toFixed(1) : String(Math.round(rate))]);
     if (counters.sent_bytes) figures.push(["moved", bytesText(counters.sent_bytes)]);
@@ -133,7 +140,7 @@ function partitionRow(): HTMLElement {
 function fillPartition(
   row: HTMLElement,
   partition: PartitionProgress,
-  { phase, dropped }: Counters,
+  { phase, dropped, sampled }: Counters,
 ): void {
   const [name, track, count, current] = [...row.children] as HTMLElement[];
   const share = (part: number) => `${partition.total ? (100 * part) / partition.total : 0}%`;
@@ -146,9 +153,9 @@ function fillPartition(
   track!.setAttribute("aria-valuemax", String(partition.total));
   setText(
     count!,
-    `${partition.done.toLocaleString("en")} / ${partition.total.toLocaleString("en")}`,
+    `${sampled ? "≥ " : ""}${partition.done.toLocaleString("en")} / ${partition.total.toLocaleString("en")}`,
   );
-  const runs = `${dropped > 0 ? "≥ " : ""}${partition.runs.toLocaleString("en")} runs`;
+  const runs = `${dropped > 0 || sampled ? "≥ " : ""}${partition.runs.toLocaleString("en")} runs`;
   setText(current!, phase === "running" ? partition.current : runs);
   current!.title = partition.current;
 }

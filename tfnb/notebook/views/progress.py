@@ -71,6 +71,8 @@ class Watch:
         self._log = EventLog()
         self._recorders: list[tuple[StepEvents, StepRecorder]] = []
         self._sampled = SampledSteps(self._log) if samples else None
+        if self._sampled is not None:
+            self.model.sampled = self._sampled.counters
         self._sampler = StepSampler(on_sample=self._sampled) if samples else None
         self._publisher: StepPublisher | None = None
 
@@ -89,6 +91,8 @@ class Watch:
         if self._sampler is None:
             watch_sessions(self._join)
         else:
+            assert self._sampled is not None
+            self._sampled.begin()
             self._sampler.start()
         self._publisher.start()
         return self
