@@ -60,7 +60,7 @@ _UNDEFINED: dict[str, dict[str, str]] = {
     "RFFT RFFT2D RFFT3D IRFFT IRFFT2D IRFFT3D": {"empty": _UNWRITTEN, "nan": _ORDER},
     "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D": {"nan": _ORDER},
     "AudioSpectrogram CholeskyGrad Qr Svd": {"nan": _ORDER},
-    "Div DivNoNan Inv InvGrad Log1p Mul MulNoNan RealDiv Reciprocal ReciprocalGrad "
+    "Cumprod Div DivNoNan Inv InvGrad Log1p Mul MulNoNan RealDiv Reciprocal ReciprocalGrad "
     "RsqrtGrad SigmoidGrad SqrtGrad TanhGrad TridiagonalSolve Xdivy Xlog1py Xlogy": _COMPLEX,
     "Conv2DBackpropFilter DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter FusedBatchNorm "
     "FusedBatchNormV2 FusedBatchNormV3": {"empty": _UNWRITTEN},
@@ -81,6 +81,7 @@ _UNDEFINED: dict[str, dict[str, str]] = {
     "BandedTriangularSolve Lu": {
         "nan": "whether the smallest of numbers with NaN is NaN depends on the compiler"
     },
+    "Cast": dict.fromkeys(_COMPLEX, "whole numbers of infinite ones are undefined in C++"),
     "Eig": {"nan": "whether the iteration ends on a matrix that is not finite is chance"},
 }
 UNDEFINED = {op: reasons for ops, reasons in _UNDEFINED.items() for op in ops.split()}
