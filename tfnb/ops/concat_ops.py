@@ -517,8 +517,6 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
 
 
 def _concat_offset_shape(c: InferenceContext) -> list[TensorShape]:
-    for index in range(1, len(c.inputs)):
-        c.with_rank(index, 1)
     return list(c.inputs[1:])
 
 
@@ -633,11 +631,13 @@ def _(op: Any, *grads: Any) -> Any:
 def _split_v_shape(c: InferenceContext) -> list[TensorShape]:
     count = c.attr("num_split")
     c.with_rank(1, 1)
-    c.with_rank(2, 0)
     axis, sizes = c.constant_value(2), c.constant_value(1)
     dims = c.inputs[0].dim_values
+    if dims == ():
+        raise ValueError("Can't split scalars")
     if axis is None:
         return [UNKNOWN_SHAPE if dims is None else TensorShape([None] * len(dims))] * count
+    c.with_rank(2, 0)
     number = int(axis)
     if sizes is None and count > 1:
         if dims is None:
@@ -756,6 +756,7 @@ def split(
 
 
 def _tile_shape(c: InferenceContext) -> TensorShape:
+    c.with_rank(1, 1)
     multiples = c.constant_value_as_shape(1)
     dims, times = c.inputs[0].dim_values, multiples.dim_values
     if times is None:

@@ -397,6 +397,7 @@ ones_like_op.not_differentiable()
 
 
 def _empty_shape(c: InferenceContext) -> TensorShape:
+    c.with_rank(0, 1)
     return c.constant_value_as_shape(0)
 
 
@@ -418,6 +419,7 @@ def empty_op(xp: Any, shape: Any, *, dtype: DType) -> Any:
     for size in shape.tolist():
         if size < 0:
             raise errors.invalid_argument(f"Dimension {size} must be >= 0")
+    check_fits(xp, shape.tolist(), dtype.numpy_dtype)
     if dtype is dtypes.string:
         return _zero_strings(np.empty(shape.tolist(), object))
     return xp.zeros(shape.tolist(), dtype.numpy_dtype)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext
 from tfnb.core.tensor_shape import TensorShape
@@ -84,6 +85,10 @@ def _(op: Any, *grads: Any) -> list[Any]:
     return [array_ops.reshape(merged, array_ops.shape(data)), None]
 
 
+# No size fits an index of 32 bits that is the largest.
+_LARGEST = (1 << 31) - 1
+
+
 def _stitch_shape(c: InferenceContext) -> TensorShape:
     count = c.attr("N")
     rest: tuple[int | None, ...] | None = None
@@ -100,6 +105,8 @@ def _stitch_shape(c: InferenceContext) -> TensorShape:
             continue
         if len(data) < len(indices):
             raise ValueError(f"Shape must be at least rank {len(indices)} but is rank {len(data)}")
+        for a, b in zip(data, indices):
+            _same(a, b)
         tail = data[len(indices) :]
         if rest is None:
             rest = tail
@@ -107,6 +114,8 @@ def _stitch_shape(c: InferenceContext) -> TensorShape:
             raise ValueError(f"Shapes must be equal rank, but are {len(rest)} and {len(tail)}")
         else:
             rest = tuple(_same(a, b) for a, b in zip(rest, tail))
+    if largest == _LARGEST:
+        raise ValueError(f"Dimension {-largest - 1} must be >= 0")
     if rest is None:
         return UNKNOWN_SHAPE
     return TensorShape([largest + 1 if is_known else None, *rest])
@@ -143,6 +152,9 @@ def _stitch(xp: Any, indices: Sequence[Any], data: Sequence[Any]) -> Any:
                     f"indices[{position}] is out of range: {int(index.min())}"
                 )
             largest = max(largest, int(index.max()))
+    if largest == _LARGEST:
+        raise errors.invalid_argument(f"Expected a non-negative size, got {-largest - 1}")
+    check_fits(xp, (largest + 1, *rest), data[0].dtype)
     merged = xp.zeros((largest + 1, *rest), data[0].dtype)
     if data[0].dtype == object:
         merged.fill(b"")

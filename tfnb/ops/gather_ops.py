@@ -64,6 +64,8 @@ def check_indices(indices: Any, limit: int, name: str = "indices") -> None:
 def take(xp: Any, params: Any, indices: Any, axis: int = 0) -> Any:
     """``params`` at ``indices`` along an axis; on a GPU an index out of range gives zeros."""
     if xp is np:
+        if not params.size and 0 in params.shape[:axis] + params.shape[axis + 1 :]:
+            return _take_none(xp, params, indices, axis)
         check_indices(indices, params.shape[axis])
         found = (
             params.take(indices, axis, mode="clip")
@@ -195,10 +197,12 @@ def batch_take(xp: Any, params: Any, indices: Any, axis: int, batch: int) -> Any
     )
     size = shape[axis]
     out_shape = shape[:axis] + indices.shape[batch:] + shape[axis + 1 :]
+    if 0 in out_shape:
+        return xp.empty(out_shape, params.dtype)
     if xp is np:
         check_indices(indices, size)
     flat = indices.reshape(count, 1, -1)
-    if size == 0 or 0 in out_shape:
+    if size == 0:
         return xp.empty(out_shape, params.dtype)
     safe = flat if xp is np else xp.clip(flat, 0, size - 1)
     parts = params.reshape(count, outer, size, inner)

@@ -11,11 +11,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
     merge_shapes,
+    require_rank,
     unchanged_shape,
 )
 from tfnb.core.tensor_shape import TensorShape
@@ -146,6 +148,8 @@ def _check_static_range(low: int, high: int, rows: int | None, columns: int | No
 
 def _part_shape(c: InferenceContext) -> TensorShape:
     c.with_rank_at_least(0, 2)
+    if len(c.inputs) == 3:
+        c.with_rank(2, 0)
     dims = c.inputs[0].dim_values
     if len(c.inputs) == 1:
         bounds: tuple[int, int] | None = (0, 0)
@@ -257,6 +261,7 @@ def _make(
     except ValueError as error:
         raise errors.invalid_argument(str(error)) from None
     head = diagonal.shape[:-2] if packed else diagonal.shape[:-1]
+    check_fits(xp, (*head, rows, columns), diagonal.dtype)
     out = xp.empty((*head, rows, columns), diagonal.dtype)
     out[...] = padding
     _put(xp, out, diagonal, low, high, align)
@@ -417,6 +422,14 @@ def _set_shape(c: InferenceContext) -> TensorShape:
     rows, columns = dims[-2:]
     if len(c.inputs) > 2:
         _check_static_range(low, high, rows, columns)
+        require_rank(c.inputs[1], len(dims) - (low == high))
+        if None not in dims:
+            return c.inputs[0]
+        merged = merge_shapes(
+            TensorShape(diagonal[: len(dims) - 2]), TensorShape(dims[:-2])
+        ).dim_values
+        assert merged is not None
+        return TensorShape([*merged, rows, columns])
     longest = None
     if rows is not None and columns is not None:
         longest = _longest(low, high, rows, columns)

@@ -32,10 +32,10 @@ def _one_hot_shape(c: InferenceContext) -> TensorShape:
     axis = c.attr("axis")
     if axis < -1:
         raise ValueError("axis must be >= -1")
-    for index in (1, 2, 3):
-        c.with_rank(index, 0)
     dims = c.inputs[0].dim_values
     depth = c.constant_value(1)
+    if depth is not None:
+        c.with_rank(1, 0)
     if depth is not None and int(depth) < 0:
         raise ValueError(f"depth must be non-negative, got: {int(depth)}")
     if dims is None:

@@ -29,8 +29,6 @@ EXPORTS = {"tf": ["pad"]}
 def _pad_shape(c: InferenceContext) -> TensorShape:
     rows, columns = c.with_rank(1, 2).dim_values or (None, None)
     merge_dims(columns, 2)
-    if len(c.inputs) == 3:
-        c.with_rank(2, 0)
     source = c.inputs[0] if rows is None else c.with_rank(0, rows)
     paddings = c.constant_value(1)
     dims = source.dim_values

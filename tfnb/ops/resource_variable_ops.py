@@ -398,10 +398,10 @@ def resource_count_up_to(ctx: Any, resource: Any, *, limit: int) -> Any:
 
 def _gather_shape(c: InferenceContext) -> TensorShape:
     dims, indices = handle_shape(c).dim_values, c.inputs[1].dim_values
+    if dims == ():
+        raise ValueError("Shape must be at least rank 1 but is rank 0")
     if dims is None or indices is None:
         return UNKNOWN_SHAPE
-    if not dims:
-        raise ValueError("Shape must be at least rank 1 but is rank 0")
     batch = c.attr("batch_dims")
     if batch < 0:
         batch += len(indices)
@@ -500,7 +500,7 @@ def _scatter_op(name: str, operation: str, types: str) -> OpDefinition:
         cell = find_variable(ctx, resource)
         if operation == "div" and updates.dtype.kind != "c" and (updates == 0).any():
             raise errors.invalid_argument("updates must not contain 0")
-        scatter_into_rows(ctx.xp, cell, indices, updates, operation)
+        scatter_into_rows(ctx.xp, cell, indices, updates, operation, is_resource=True)
 
     scatter.__doc__ = f"Combines rows into those of a variable: {operation}."
     return scatter

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     InferenceContext,
@@ -58,7 +59,7 @@ def scatter_nd_shape_of(
         c.inputs[indices_at].num_elements() or c.inputs[updates_at].num_elements()
     ):
         raise ValueError("Indices and updates specified for empty input")
-    if dims is None or indices is None or updates is None or indices[-1] is None:
+    if dims is None or indices is None or not updates or indices[-1] is None:
         return target
     outer, depth = len(indices) - 1, indices[-1]
     try:
@@ -68,11 +69,6 @@ def scatter_nd_shape_of(
             f"Dimensions [0,{outer}) of indices[shape={_static(indices)}] must match dimensions "
             f"[0,{outer}) of updates[shape={_static(updates)}]"
         ) from None
-    if depth > len(dims) or len(updates) < outer:
-        raise ValueError(
-            f"Dimensions [{depth},{len(dims)}) of input[shape={_static(dims)}] must match "
-            f"dimensions [{outer},{len(updates)}) of updates[shape={_static(updates)}]"
-        )
     try:
         merge_shapes(TensorShape(dims[depth:]), TensorShape(updates[outer:]))
     except ValueError:
@@ -172,6 +168,7 @@ def scatter_nd_op(
         if size < 0:
             raise errors.invalid_argument(f"Dimension {size} must be >= 0")
     _check_nd_as_one(sizes, indices, updates)
+    check_fits(xp, sizes, updates.dtype)
     if updates.dtype == object:
         out = np.empty(sizes, object)
         out[...] = b""

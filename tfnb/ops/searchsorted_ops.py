@@ -39,9 +39,25 @@ def _search(xp: Any, sorted_inputs: Any, values: Any, out_type: Any, side: str) 
     if sorted_inputs.shape[0] != values.shape[0]:
         raise errors.invalid_argument("Leading dim_size of both tensors must match.")
     out = xp.empty(values.shape, out_type.numpy_dtype)
+    has_nan = any(x.dtype.kind not in "OSUbiu" and (x != x).any() for x in (sorted_inputs, values))
+    if has_nan and out.size and sorted_inputs.size:
+        out[...] = _bisect(xp, sorted_inputs, values, side)
+        return out
     for row in builtins.range(values.shape[0]):
         out[row] = xp.searchsorted(sorted_inputs[row], values[row], side=side)
     return out
+
+
+def _bisect(xp: Any, rows: Any, values: Any, side: str) -> Any:
+    """Halves the rows in C++'s steps, which say where NaN leads."""
+    low, left = xp.zeros(values.shape, int), xp.full(values.shape, rows.shape[1])
+    while left.any():
+        half = left // 2
+        middle = xp.take_along_axis(rows, xp.minimum(low + half, rows.shape[1] - 1), 1)
+        goes = (left > 0) & (middle < values if side == "left" else ~(values < middle))
+        low = xp.where(goes, low + half + 1, low)
+        left = xp.where(goes, left - half - 1, half)
+    return low
 
 
 _BOUND = (

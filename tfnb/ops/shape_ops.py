@@ -270,9 +270,9 @@ def _with_dim(dims: Any, index: int, dim: int | None) -> TensorShape:
 )
 def reshape_op(xp: Any, tensor: Any, shape: Any) -> Any:
     """The same elements in another shape; one size may be -1."""
-    if shape.ndim != 1:
+    if shape.ndim > 1:
         raise errors.invalid_argument(f"sizes input must be 1-D, not {shape_text(shape.shape)}")
-    sizes = shape.tolist()
+    sizes = shape.reshape(-1).tolist()
     count = math.prod(tensor.shape)
     unknown, known, has_zero = -1, 1, False
     for index, size in enumerate(sizes):
@@ -587,7 +587,8 @@ def _broadcast_to_shape(c: InferenceContext) -> TensorShape:
         return TensorShape([*head, *[None if n in (0, 1) else n for n in dims]])
     for index in builtins.range(len(dims)):
         a, b = dims[-1 - index], out[-1 - index]
-        if a is not None and b is not None and a not in (1, b):
+        # What is empty is left to the kernel.
+        if a is not None and b is not None and a > 1 and a != b:
             raise ValueError(f"Dimensions must be equal, but are {a} and {b}")
     return target
 
@@ -602,11 +603,11 @@ def _broadcast_to_shape(c: InferenceContext) -> TensorShape:
 )
 def broadcast_to(xp: Any, input: Any, shape: Any) -> Any:
     """The input repeated along dimensions of size 1 and new leading ones."""
-    if shape.ndim > 1:
+    if shape.ndim != 1:
         raise errors.invalid_argument(
             f"shape must be a vector of {{int32,int64}}, got shape {shape_text(shape.shape)}"
         )
-    sizes = shape.reshape(-1).tolist()
+    sizes = shape.tolist()
     for size in sizes:
         if size < 0:
             raise errors.invalid_argument(f"Dimension {size} must be >= 0")
@@ -617,12 +618,12 @@ def broadcast_to(xp: Any, input: Any, shape: Any) -> Any:
         )
     if list(input.shape) == sizes:
         return input
+    check_fits(xp, sizes, input.dtype)
     for a, b in zip(reversed(input.shape), reversed(sizes)):
         if a not in (1, b):
             raise errors.invalid_argument(
                 f"Incompatible shapes: {shape_text(input.shape)} vs. {shape_text(sizes)}"
             )
-    check_fits(xp, sizes, input.dtype)
     return xp.broadcast_to(input, sizes).copy()
 
 

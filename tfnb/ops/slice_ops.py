@@ -364,6 +364,7 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def _strided_slice_grad_shape(c: InferenceContext) -> TensorShape:
+    c.with_rank(0, 1)
     return c.constant_value_as_shape(0)
 
 
@@ -425,14 +426,16 @@ def _assign_part(
     """Writes ``value`` into a part of ``target``, an array that may be written to."""
     found = _spell_out(target.shape, begin, end, strides, masks)
     final: Any = found.final_shape
+    if 0 in final:
+        return
     try:
         fits = list(np.broadcast_shapes(tuple(value.shape), tuple(final))) == final
     except ValueError:
         fits = False
     if not fits:
-        raise errors.unimplemented(
-            f"Currently does not support broadcast assignment: value has shape "
-            f"{shape_text(value.shape)}, the slice {shape_text(final)}"
+        raise errors.invalid_argument(
+            f"Cannot broadcast input shape {shape_text(value.shape)} into final shape "
+            f"{shape_text(final)}"
         )
     wide: Any = value if list(value.shape) == final else np.broadcast_to(value, final)
     target[tuple(found.index)] = wide.reshape(found.processing_shape)

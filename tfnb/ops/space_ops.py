@@ -228,7 +228,7 @@ def _batch_space_shape(
         return UNKNOWN_SHAPE if source is None else source
     out: list[int | None] = list(dims)
     if block is None:
-        for axis in range(block_length + 1):
+        for axis in range(block_length + 1 if block_length else 0):
             out[axis] = None
         return TensorShape(out)
     for axis, size in enumerate(block):

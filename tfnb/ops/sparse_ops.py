@@ -137,6 +137,7 @@ def _check_indices(indices: Array, shape: Array) -> None:
 
 
 def _to_dense_shape(c: InferenceContext) -> TensorShape:
+    c.with_rank(1, 1)
     return c.constant_value_as_shape(1)
 
 

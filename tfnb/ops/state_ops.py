@@ -282,31 +282,51 @@ def scatter_update_shape(c: InferenceContext, variable: TensorShape) -> TensorSh
         c.inputs[1].dim_values,
         c.inputs[2].dim_values,
     )
-    # A scalar variable is refused by the kernel.
-    if not dims or indices is None or not updates:
+    if dims is None or indices is None or not updates:
         return variable
     merge_shapes(TensorShape(updates), TensorShape([*indices, *dims[1:]]))
     return variable
 
 
-def scatter_into_rows(xp: Any, cell: RefCell, indices: Any, updates: Any, operation: str) -> None:
-    """Combines rows of ``updates`` into the rows of a variable that ``indices`` names."""
+def scatter_into_rows(
+    xp: Any,
+    cell: RefCell,
+    indices: Any,
+    updates: Any,
+    operation: str,
+    *,
+    is_resource: bool = False,
+) -> None:
+    """Combines rows of ``updates`` into the rows of a variable that ``indices`` names.
+
+    A resource may be a scalar, which is its own only row; nothing else than ranks is asked where
+    there are no indices, or nothing to write to.
+    """
     with cell.lock:
         shape = cell.read().shape
-        if not shape:
+        if not shape and not is_resource:
             raise errors.invalid_argument(
                 f"params must be at least 1-D, got shape {shape_text(shape)}"
             )
         if updates.shape and updates.shape != indices.shape + shape[1:]:
+            if is_resource and shape and updates.ndim == indices.ndim + len(shape) - 1:
+                if not indices.size:
+                    return
+                if 0 in shape and updates.shape[: indices.ndim] == indices.shape:
+                    check_indices(indices, shape[0])
+                    return
             raise errors.invalid_argument(
                 "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], "
                 f"got updates.shape {shape_text(updates.shape)}, indices.shape "
                 f"{shape_text(indices.shape)}, params.shape {shape_text(shape)}"
             )
-        check_indices(indices, shape[0])
+        check_indices(indices, shape[0] if shape else 1)
         if updates.shape:
             updates = updates.reshape(indices.size, *shape[1:])
-        scatter_rows(xp, cell.writable(), indices.reshape(-1), updates, operation)
+        target = cell.writable()
+        if not shape:
+            target = target.reshape(1)
+        scatter_rows(xp, target, indices.reshape(-1), updates, operation)
 
 
 def _scatter_op(name: str, operation: str, types: str, locking: str) -> OpDefinition:

@@ -319,9 +319,9 @@ def nth_element_op(xp: Any, x: Any, n: Any, *, reverse: bool) -> Any:
 @nth_element_op.shape
 def _(c: InferenceContext) -> TensorShape:
     dims = c.with_rank_at_least(0, 1).dim_values
-    c.with_rank(1, 0)
     n = c.constant_value(1)
     if n is not None:
+        c.with_rank(1, 0)
         if n < 0:
             raise ValueError(f"n must be non-negative but is {int(n)}")
         if dims is not None and dims[-1] is not None and dims[-1] <= n:

@@ -74,7 +74,7 @@ def _permutation(x: Any, perm: Any) -> list[int]:
             f"{perm.shape[0]}"
         )
     axes = []
-    for axis in perm.tolist():
+    for axis in perm.astype(np.int32).tolist():
         if not -size <= axis < size:
             raise errors.invalid_argument(f"{axis} is out of range [0 .. {size})")
         axes.append(axis % size)
@@ -426,7 +426,8 @@ def roll(xp: Any, input: Any, shift: Any, axis: Any) -> Any:
             f"shift and axis must have the same size. Found: {shape_text(shift.shape)} vs "
             f"{shape_text(axis.shape)}"
         )
-    steps, axes = shift.reshape(-1).tolist(), axis.reshape(-1).tolist()
+    # Axes are read as numbers of 32 bits.
+    steps, axes = shift.reshape(-1).tolist(), axis.astype(np.int32).reshape(-1).tolist()
     for one in axes:
         if not -input.ndim <= one < input.ndim:
             raise errors.invalid_argument(f"axis {one} is out of range")

@@ -82,7 +82,8 @@ def _unique(x: Any, axis: Any, out_idx: DType) -> tuple[Any, Any, Any]:
 
 
 def _unique_shape(c: InferenceContext) -> list[TensorShape]:
-    c.with_rank(0, 1)
+    if c.num_outputs == 2:
+        c.with_rank(0, 1)
     unknown = TensorShape([None])
     return [unknown, c.inputs[0], unknown][: c.num_outputs]
 
@@ -93,6 +94,8 @@ def _unique_v2_shape(c: InferenceContext) -> list[TensorShape]:
     y = TensorShape(None) if source is None else TensorShape([None] * len(source))
     index = unknown
     axis = c.constant_value(1)
+    if axis is not None and axis.ndim != 1:
+        raise ValueError("axis expects a 1D vector.")
     if axis is not None and source is not None:
         if axis.size == 0:
             c.with_rank(0, 1)
