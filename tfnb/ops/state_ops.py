@@ -308,8 +308,8 @@ def scatter_into_rows(
             raise errors.invalid_argument(
                 f"params must be at least 1-D, got shape {shape_text(shape)}"
             )
-        if updates.shape and updates.shape != indices.shape + shape[1:]:
-            if is_resource and shape and updates.ndim == indices.ndim + len(shape) - 1:
+        if updates.shape and (not shape or updates.shape != indices.shape + shape[1:]):
+            if is_resource and updates.ndim == indices.ndim + len(shape) - 1:
                 if not indices.size:
                     return
                 if 0 in shape and updates.shape[: indices.ndim] == indices.shape:
