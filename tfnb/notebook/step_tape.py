@@ -57,6 +57,8 @@ _KEPT = frozenset(
         "GetSessionTensor",
     ]
 )
+# They weigh nothing to speak of.
+_SCALARS = frozenset(np.sctypeDict.values())
 
 
 @dataclass(slots=True, eq=False)
@@ -172,12 +174,12 @@ class TapeRecorder(StepObserver):
         self, call_id: int, signature_id: int, step_id: int, partition: int, node_id: int, t_ns: int
     ) -> None:
         """Follows the tensors of a call; of calls in it, for the node of the step that began it."""
-        caller = self._notes.get(step_id)
-        if caller is None or node_id < 0 or self._is_full(caller.tape):
+        caller, ops = self._notes.get(step_id), self._ops_of(signature_id)
+        if caller is None or node_id < 0 or not ops or self._is_full(caller.tape):
             return
         caller.has_calls = True
         notes = self._notes[call_id] = _Notes(caller.tape, caller.known)
-        notes.ops = self._ops_of(signature_id)
+        notes.ops = ops
         notes.partition, notes.node = partition, node_id
         if caller.node >= 0:
             notes.partition, notes.node = caller.partition, caller.node
@@ -314,6 +316,8 @@ def _noter(noted: dict[int, _Notes]) -> Callable[[int, int, int, Sequence[Any]],
             slot += 1
             value = given
             if value.__class__ is not array:
+                if value.__class__ in _SCALARS:
+                    continue
                 if isinstance(value, RefCell):
                     value = value.value
                 if not getattr(value, "shape", None) or not hasattr(value, "nbytes"):
