@@ -91,15 +91,33 @@ def test_a_closed_session_refuses(session: tf.Session) -> None:
 
 
 def test_steps_that_need_more_go_the_other_way(session: tf.Session) -> None:
-    """Loops, variables, fetches that may be dead."""
+    """Loops, kernels that look at their step, fetches that may be dead."""
     x = tf.placeholder(tf.float32, [])
-    v = tf.Variable(1.0)
-    session.run(tf.global_variables_initializer())
-    session._plans.clear()
     for fetch in (
         tf.while_loop(lambda i: i < 3.0, lambda i: i + 1.0, [x]),
-        v + x,
+        tf.TensorArray(tf.float32, 1).write(0, x).read(0),
         tf.raw_ops.Switch(data=x, pred=tf.greater(x, 0.0))[1],
     ):
         assert settled(session, fetch, {x: 1.0}).quick is None
         session._plans.clear()
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_variables_are_read_and_written_the_short_way(
+    session: tf.Session, use_resource: bool
+) -> None:
+    """Their kernels look at their node only; another session has variables of its own."""
+    x = tf.placeholder(tf.float32, [])
+    v = tf.Variable(1.0, use_resource=use_resource)
+    init, y, count = tf.global_variables_initializer(), v + x, v.assign_add(x)
+    with tf.Session(graph=session.graph) as other:
+        for number, one in enumerate((session, other)):
+            one.run(init)
+            one._plans.clear()
+            assert settled(one, count, {x: 0.0}).quick is not None
+            one._plans.clear()
+            for _ in range(3 + number):
+                assert one.run(count.op, {x: 2.0}) is None
+            one._plans.clear()
+            assert settled(one, y, {x: 0.5}).quick is not None
+            assert one.run(y, {x: 0.5}) == 7.5 + 2 * number

@@ -53,6 +53,7 @@ class CallPlan:
         "_converters",
         "_finish",
         "_only_converter",
+        "_only_operation",
         "_only_value",
         "_run_prepared",
         "executors",
@@ -89,11 +90,9 @@ class CallPlan:
                 self.fetch_tensors.append(element)
         self._build_results = mapper.build_results
         self._answers = sources if any(s is None or s[0] == "feed" for s in sources) else None
-        self._only_value = (
-            self._answers is None
-            and len(sources) == 1
-            and isinstance(mapper.build_results, itemgetter)
-        )
+        is_single = len(sources) == 1 and isinstance(mapper.build_results, itemgetter)
+        self._only_value = is_single and self._answers is None
+        self._only_operation = is_single and sources[0] is None
         self._finish = _finisher(session, self.fetch_tensors)
         self.signature = (
             tuple(feed.name for feed in self.feeds),
@@ -140,6 +139,8 @@ class CallPlan:
             if value.__class__ is _ndarray and value.ndim == 0:
                 value = value[()]
             return value if self._finish is None else self._finish([value])[0]
+        if self._only_operation:
+            return None
         results = [
             value[()] if value.__class__ is _ndarray and value.ndim == 0 else value
             for value in results

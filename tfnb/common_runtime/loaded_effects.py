@@ -94,7 +94,7 @@ def watch_if_loaded(
 
         kernel.compute = compute_async
         return kernel
-    takes_context = kernel.kind != "pure"
+    takes_context = kernel.kind not in ("pure", "node")
 
     def compute_watched(ctx: OpKernelContext, *inputs: Any) -> Any:
         watch = begin(ctx, inputs)

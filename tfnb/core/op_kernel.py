@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import CO_GENERATOR
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from tfnb.core import errors
 from tfnb.core.attr_value import TensorAttr
@@ -245,16 +245,17 @@ class OpKernelContext:
 class OpKernel:
     """A kernel bound to one node on one device.
 
-    ``compute`` takes the inputs in flat order: ``compute(*inputs)`` for a pure kernel,
-    ``compute(ctx, *inputs)`` for one that takes the context, ``compute(ctx, done, *inputs)`` for an
-    asynchronous one; it returns one value, a tuple, or None.  A kernel that "calls" returns a
-    generator of calls; the function library makes a "context" or "async" one of it.
+    ``compute`` takes the inputs in flat order: ``compute(*inputs)`` for a pure kernel and for one
+    that looks at its node only (its attributes, its state, its device's resources, but never its
+    step), ``compute(ctx, *inputs)`` for one that takes the context, ``compute(ctx, done, *inputs)``
+    for an asynchronous one; it returns one value, a tuple, or None.  A kernel that "calls" returns
+    a generator of calls; the function library makes a "context" or "async" one of it.
     """
 
     node_name: str
     definition: OpDefinition
     device: Device
-    kind: Literal["pure", "context", "async", "calls"]
+    kind: Literal["pure", "node", "context", "async", "calls"]
     compute: Callable[..., Any]
     attrs: Mapping[str, Any]
     num_outputs: int
@@ -306,8 +307,10 @@ def create_kernel(
             raise errors.invalid_argument(
                 f"Node '{node_name}' (op {definition.name}) has no attribute '{name}'."
             )
-    kind: Literal["pure", "context", "async", "calls"] = "pure"
-    if positional and positional[0] == "ctx":
+    kind: Literal["pure", "node", "context", "async", "calls"] = "pure"
+    if positional and positional[0] == "node":
+        kind = "node"
+    elif positional and positional[0] == "ctx":
         kind = "async" if len(positional) > 1 and positional[1] == "done" else "context"
         if code.co_flags & CO_GENERATOR:
             kind = "calls"
@@ -325,7 +328,7 @@ def create_kernel(
         compute = _gather_lists(compute, slices, lead)
     if kind == "pure":
         compute = partial(compute, device.xp)
-    return OpKernel(
+    kernel = OpKernel(
         node_name=node_name,
         definition=definition,
         device=device,
@@ -334,6 +337,12 @@ def create_kernel(
         attrs=attrs,
         num_outputs=op_def.num_outputs(attrs),
     )
+    if kind == "node":
+        no_step: Any = None
+        kernel.compute = partial(
+            compute, OpKernelContext(no_step, cast("StepDevice", device), kernel)
+        )
+    return kernel
 
 
 def _gather_lists(

@@ -63,12 +63,12 @@ def _handle_shape(c: InferenceContext) -> TensorShape:
     host_memory=("resource",),
 )
 def var_handle_op(
-    ctx: Any, *, container: str, shared_name: str, dtype: DType, shape: TensorShape
+    node: Any, *, container: str, shared_name: str, dtype: DType, shape: TensorShape
 ) -> ResourceHandle:
     """A handle of a variable; the name alone decides which one."""
-    state = ctx.kernel_state
+    state = node.kernel_state
     if "handle" not in state:
-        state["handle"] = ctx.resource_manager.make_handle(
+        state["handle"] = node.resource_manager.make_handle(
             shared_name, VARIABLE, container=container, dtype=dtype, shape=shape
         )
     found: ResourceHandle = state["handle"]
@@ -95,12 +95,12 @@ def _handles_shape(c: InferenceContext) -> list[TensorShape]:
     host_memory=("resources",),
 )
 def _var_handles_op(
-    ctx: Any, *, containers: Any, shared_names: Any, dtypes: Any, shapes: Any
+    node: Any, *, containers: Any, shared_names: Any, dtypes: Any, shapes: Any
 ) -> Any:
     """Handles of several variables."""
     return tuple(
         [
-            ctx.resource_manager.make_handle(
+            node.resource_manager.make_handle(
                 name, VARIABLE, container=container, dtype=dtype, shape=shape
             )
             for container, name, dtype, shape in zip(containers, shared_names, dtypes, shapes)
@@ -115,28 +115,28 @@ def _var_handles_op(
     stateful=True,
     host_memory=("resource",),
 )
-def destroy_resource_op(ctx: Any, resource: Any, *, ignore_lookup_error: bool) -> None:
+def destroy_resource_op(node: Any, resource: Any, *, ignore_lookup_error: bool) -> None:
     """Forgets what a handle refers to."""
     try:
-        ctx.resource_manager.delete(resource)
+        node.resource_manager.delete(resource)
     except errors.NotFoundError:
         if not ignore_lookup_error:
             raise
 
 
 @register_op("DisableCopyOnRead", "resource: resource ->", stateful=True, host_memory=("resource",))
-def disable_copy_on_read(ctx: Any, resource: Any) -> None:
+def disable_copy_on_read(node: Any, resource: Any) -> None:
     """Nothing to do: values are never copied on read, because they are never written to."""
-    find_variable(ctx, resource)
+    find_variable(node, resource)
 
 
-def find_variable(ctx: Any, handle: ResourceHandle) -> Variable:
+def find_variable(node: Any, handle: ResourceHandle) -> Variable:
     """The variable behind a handle, which must have a value.
 
     Raises:
       NotFoundError: it has none.
     """
-    found: Variable | None = ctx.resource_manager.find(
+    found: Variable | None = node.resource_manager.find(
         handle.container, handle.type_name, handle.name
     )
     if found is None or found.value is None:
@@ -170,8 +170,8 @@ def handle_shape(c: InferenceContext, attr: str = "dtype", index: int = 0) -> Te
     return shape
 
 
-def _read(ctx: Any, handle: Any, dtype: DType) -> Any:
-    manager = ctx.resource_manager
+def _read(node: Any, handle: Any, dtype: DType) -> Any:
+    manager = node.resource_manager
     found: Variable | None = manager.find(handle.container, handle.type_name, handle.name)
     if found is None or found.value is None:
         raise errors.failed_precondition(
@@ -195,9 +195,9 @@ def _read(ctx: Any, handle: Any, dtype: DType) -> Any:
     stateful=True,
     host_memory=("resource",),
 )
-def read_variable_op(ctx: Any, resource: Any, *, dtype: DType) -> Any:
+def read_variable_op(node: Any, resource: Any, *, dtype: DType) -> Any:
     """The value of a variable."""
-    return _read(ctx, resource, dtype)
+    return _read(node, resource, dtype)
 
 
 @read_variable_op.gradient
@@ -222,9 +222,9 @@ def _read_many_shape(c: InferenceContext) -> list[TensorShape]:
     stateful=True,
     host_memory=("resources",),
 )
-def _read_variables_op(ctx: Any, resources: Any, *, dtypes: Any) -> Any:
+def _read_variables_op(node: Any, resources: Any, *, dtypes: Any) -> Any:
     """The values of several variables."""
-    return tuple([_read(ctx, handle, dtype) for handle, dtype in zip(resources, dtypes)])
+    return tuple([_read(node, handle, dtype) for handle, dtype in zip(resources, dtypes)])
 
 
 @register_op(
@@ -234,9 +234,9 @@ def _read_variables_op(ctx: Any, resources: Any, *, dtypes: Any) -> Any:
     stateful=True,
     host_memory=("resource", "is_initialized"),
 )
-def var_is_initialized_op(ctx: Any, resource: Any) -> Any:
+def var_is_initialized_op(node: Any, resource: Any) -> Any:
     """Whether a variable has a value."""
-    found = ctx.resource_manager.find(resource.container, resource.type_name, resource.name)
+    found = node.resource_manager.find(resource.container, resource.type_name, resource.name)
     return np.bool_(found is not None and found.value is not None)
 
 
@@ -253,9 +253,9 @@ def _variable_shape_shape(c: InferenceContext) -> TensorShape:
     stateful=True,
     host_memory=("input", "output"),
 )
-def variable_shape_op(ctx: Any, input: Any, *, out_type: DType) -> Any:
+def variable_shape_op(node: Any, input: Any, *, out_type: DType) -> Any:
     """The shape of a variable's value."""
-    return np.array(find_variable(ctx, input).value.shape, out_type.numpy_dtype)
+    return np.array(find_variable(node, input).value.shape, out_type.numpy_dtype)
 
 
 var_is_initialized_op.not_differentiable()
@@ -293,10 +293,10 @@ def _assign_shape(c: InferenceContext) -> list[TensorShape]:
     host_memory=("resource",),
 )
 def assign_variable_op(
-    ctx: Any, resource: Any, value: Any, *, dtype: DType, validate_shape: bool
+    node: Any, resource: Any, value: Any, *, dtype: DType, validate_shape: bool
 ) -> None:
     """Gives a variable a value."""
-    manager = ctx.resource_manager
+    manager = node.resource_manager
     cell: Variable | None = manager.find(resource.container, resource.type_name, resource.name)
     if cell is None:
         cell = manager.lookup_or_create(
@@ -319,14 +319,14 @@ def assign_variable_op(
     cell.assign(value)
 
 
-def _update(ctx: Any, handle: Any, value: Any, dtype: DType, name: str, label: str) -> None:
-    cell = find_variable(ctx, handle)
+def _update(node: Any, handle: Any, value: Any, dtype: DType, name: str, label: str) -> None:
+    cell = find_variable(node, handle)
     if cell.dtype is not dtype:
         raise errors.invalid_argument(
             "Trying to assign variable with wrong dtype. "
             f"Expected {type_word(cell.dtype)} got {type_word(dtype)}"
         )
-    combine = getattr(ctx.xp, name)
+    combine = getattr(node.xp, name)
     with cell.lock:
         if cell.value.shape != value.shape:
             raise errors.invalid_argument(
@@ -348,9 +348,9 @@ def _update(ctx: Any, handle: Any, value: Any, dtype: DType, name: str, label: s
     stateful=True,
     host_memory=("resource",),
 )
-def assign_add_variable_op(ctx: Any, resource: Any, value: Any, *, dtype: DType) -> None:
+def assign_add_variable_op(node: Any, resource: Any, value: Any, *, dtype: DType) -> None:
     """Adds to a variable."""
-    _update(ctx, resource, value, dtype, "add", "add")
+    _update(node, resource, value, dtype, "add", "add")
 
 
 @register_op(
@@ -361,9 +361,9 @@ def assign_add_variable_op(ctx: Any, resource: Any, value: Any, *, dtype: DType)
     stateful=True,
     host_memory=("resource",),
 )
-def assign_sub_variable_op(ctx: Any, resource: Any, value: Any, *, dtype: DType) -> None:
+def assign_sub_variable_op(node: Any, resource: Any, value: Any, *, dtype: DType) -> None:
     """Subtracts from a variable."""
-    _update(ctx, resource, value, dtype, "subtract", "subtract")
+    _update(node, resource, value, dtype, "subtract", "subtract")
 
 
 def _count_shape(c: InferenceContext) -> TensorShape:
@@ -388,9 +388,9 @@ def _count_shape(c: InferenceContext) -> TensorShape:
     stateful=True,
     devices=("CPU",),
 )
-def resource_count_up_to(ctx: Any, resource: Any, *, limit: int) -> Any:
+def resource_count_up_to(node: Any, resource: Any, *, limit: int) -> Any:
     """The value of a counter before it is increased; the limit ends it."""
-    return count(find_variable(ctx, resource), limit)
+    return count(find_variable(node, resource), limit)
 
 
 # ---------------------------------------------------------------------------- gathering, scattering
@@ -421,20 +421,22 @@ def _gather_shape(c: InferenceContext) -> TensorShape:
     stateful=True,
     host_memory=("resource",),
 )
-def resource_gather(ctx: Any, resource: Any, indices: Any, *, batch_dims: int, dtype: DType) -> Any:
+def resource_gather(
+    node: Any, resource: Any, indices: Any, *, batch_dims: int, dtype: DType
+) -> Any:
     """Rows of a variable by number, without reading the rest."""
-    params = find_variable(ctx, resource).value
+    params = find_variable(node, resource).value
     if params.ndim < 1:
         raise errors.invalid_argument("params must be at least 1 dimensional")
     batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
     if batch == 0:
-        return take(ctx.xp, params, indices)
+        return take(node.xp, params, indices)
     if params.shape[:batch] != indices.shape[:batch]:
         raise errors.invalid_argument(
             f"params.shape[:{batch}]: {shape_text(params.shape[:batch])} should be equal to "
             f"indices.shape[:{batch}]: {shape_text(indices.shape[:batch])}"
         )
-    return batch_take(ctx.xp, params, indices, batch, batch)
+    return batch_take(node.xp, params, indices, batch, batch)
 
 
 @resource_gather.gradient
@@ -464,10 +466,10 @@ def _gather_nd_shape(c: InferenceContext) -> TensorShape:
     stateful=True,
     host_memory=("resource",),
 )
-def resource_gather_nd(ctx: Any, resource: Any, indices: Any) -> Any:
+def resource_gather_nd(node: Any, resource: Any, indices: Any) -> Any:
     """Parts of a variable by coordinates."""
-    params = find_variable(ctx, resource).value
-    return gather_nd_value(ctx.xp, params, indices, "", ctx.node_name)
+    params = find_variable(node, resource).value
+    return gather_nd_value(node.xp, params, indices, "", node.node_name)
 
 
 @resource_gather_nd.gradient
@@ -496,11 +498,11 @@ def _scatter_op(name: str, operation: str, types: str) -> OpDefinition:
         stateful=True,
         host_memory=("resource",),
     )
-    def scatter(ctx: Any, resource: Any, indices: Any, updates: Any) -> None:
-        cell = find_variable(ctx, resource)
+    def scatter(node: Any, resource: Any, indices: Any, updates: Any) -> None:
+        cell = find_variable(node, resource)
         if operation == "div" and updates.dtype.kind != "c" and (updates == 0).any():
             raise errors.invalid_argument("updates must not contain 0")
-        scatter_into_rows(ctx.xp, cell, indices, updates, operation, is_resource=True)
+        scatter_into_rows(node.xp, cell, indices, updates, operation, is_resource=True)
 
     scatter.__doc__ = f"Combines rows into those of a variable: {operation}."
     return scatter
@@ -535,9 +537,11 @@ def _scatter_nd_op(name: str, operation: str) -> OpDefinition:
         stateful=True,
         host_memory=("ref",),
     )
-    def scatter(ctx: Any, ref: Any, indices: Any, updates: Any, *, bad_indices_policy: str) -> None:
-        cell = find_variable(ctx, ref)
-        scatter_nd_into_cell(ctx.xp, cell, indices, updates, operation, bad_indices_policy)
+    def scatter(
+        node: Any, ref: Any, indices: Any, updates: Any, *, bad_indices_policy: str
+    ) -> None:
+        cell = find_variable(node, ref)
+        scatter_nd_into_cell(node.xp, cell, indices, updates, operation, bad_indices_policy)
 
     scatter.__doc__ = f"Combines slices into those of a variable: {operation}."
     return scatter

@@ -69,10 +69,10 @@ def _new_cell(name: str, dtype: DType, shape: TensorShape) -> RefCell:
 
 
 def _variable(
-    ctx: Any, dtype: DType, shape: TensorShape, container: str, shared_name: str
+    node: Any, dtype: DType, shape: TensorShape, container: str, shared_name: str
 ) -> RefCell:
-    name = shared_name or ctx.node_name
-    manager = ctx.resource_manager
+    name = shared_name or node.node_name
+    manager = node.resource_manager
     found: RefCell | None = manager.find(container, LEGACY_VARIABLE, name)
     if found is None:
         found = manager.lookup_or_create(
@@ -98,18 +98,18 @@ _VARIABLE = (
 
 @register_op("VariableV2", *_VARIABLE, shape=lambda c: c.attr("shape"), stateful=True)
 def variable_v2(
-    ctx: Any, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
+    node: Any, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
 ) -> RefCell:
     """A reference to a buffer that lives as long as the session."""
-    return _variable(ctx, dtype, shape, container, shared_name)
+    return _variable(node, dtype, shape, container, shared_name)
 
 
 @register_op("Variable", *_VARIABLE, shape=_old_variable_shape, stateful=True)
 def variable_op(
-    ctx: Any, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
+    node: Any, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
 ) -> RefCell:
     """A reference to a buffer that lives as long as the session; an older form."""
-    return _variable(ctx, dtype, shape, container, shared_name)
+    return _variable(node, dtype, shape, container, shared_name)
 
 
 @register_op(

@@ -224,7 +224,7 @@ def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
             _apply_dense(xp, form, arrays, others, options)
 
     def kernel(
-        ctx: OpKernelContext,
+        node: OpKernelContext,
         *inputs: Any,
         use_nesterov: bool | None = None,
         update_slots: bool | None = None,
@@ -237,31 +237,31 @@ def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
             options["update_slots"] = update_slots
         if multiply_linear_by_lr is not None:
             options["multiply_linear_by_lr"] = multiply_linear_by_lr
-        cells = [_cell(ctx, entry) for entry in inputs[:num_slots]]
+        cells = [_cell(node, entry) for entry in inputs[:num_slots]]
         for index, name in scalars:
             if inputs[index].ndim:
                 shape = shape_text(inputs[index].shape)
                 raise errors.invalid_argument(f"{name} is not a scalar: {shape}")
         if num_slots == 1:
             with cells[0].lock:
-                apply(ctx.xp, cells, inputs, options)
+                apply(node.xp, cells, inputs, options)
         else:
             with ExitStack() as locks:
                 for cell in sorted(dict.fromkeys(cells), key=id):
                     locks.enter_context(cell.lock)
-                apply(ctx.xp, cells, inputs, options)
+                apply(node.xp, cells, inputs, options)
         return None if is_resource else inputs[0]
 
     kernel.__doc__ = form.rule.__doc__
     return kernel
 
 
-def _cell(ctx: OpKernelContext, entry: Any) -> RefCell:
+def _cell(node: OpKernelContext, entry: Any) -> RefCell:
     if not isinstance(entry, ResourceHandle):
         cell: RefCell = entry
         return cell
     try:
-        found: RefCell = ctx.resource_manager.lookup(entry)
+        found: RefCell = node.resource_manager.lookup(entry)
     except errors.NotFoundError:
         raise _uninitialized(entry.name) from None
     return found

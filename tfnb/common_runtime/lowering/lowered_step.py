@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import enum
 import logging
+import threading
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tfnb.core.step_events import IDLE_HOOKS
@@ -35,6 +37,7 @@ class Lowering(enum.Enum):
 
 
 _lowering = Lowering.WHEN_IT_PAYS
+_is_loaded = False
 
 
 @contextmanager
@@ -54,11 +57,30 @@ MAX_NODES_AT_ONCE = 3_000
 """A partition with loops that is longer is not lowered before its second run."""
 
 
+def _load() -> None:
+    """Loads what writes functions, with the first of them.
+
+    In a thread of its own, where no interrupt strikes: inside an import it would leave a lock
+    behind for which all other threads wait for ever.
+    """
+    if not _is_loaded:
+        loading = threading.Thread(target=_load_here)
+        loading.start()
+        loading.join()
+
+
+def _load_here() -> None:
+    global _is_loaded
+    for name in ("lowered_partition", "join"):
+        import_module(f"tfnb.common_runtime.lowering.{name}")
+    _is_loaded = True
+
+
 def lower(immutable: ImmutableExecutorState) -> LoweredStep | None:
     """The partition as a function, or None where it is too long, or is not recognised."""
     if len(immutable.items) > MAX_NODES:
         return None
-    # What writes functions is loaded with the first of them.
+    _load()
     from tfnb.common_runtime.lowering.lowered_partition import LoweredStep
     from tfnb.common_runtime.lowering.order import Unrecognised
 
@@ -122,6 +144,7 @@ def lowered_together(executors: Executors, run_state: RunState) -> LoweredStep |
         has_loops = any(len(state.frames) > 1 for state in executors.states)
         if num_runs < 2 and not (has_loops and num_nodes <= MAX_NODES_AT_ONCE):
             return None
+    _load()
     from tfnb.common_runtime.lowering.join import join
 
     joined = join(executors.states, executors.devices_to_sync) if num_nodes <= MAX_NODES else None

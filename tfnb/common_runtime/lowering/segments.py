@@ -113,7 +113,9 @@ class _Row:
             return False
         if not isinstance(instruction, Compute) or instruction.item.waits_for_others:
             return False
-        is_pure = instruction.item.action in (PURE_ONE, PURE)
+        item = instruction.item
+        is_pure = item.action in (PURE_ONE, PURE)
+        is_pure = is_pure and (item.kernel is None or item.kernel.kind != "node")
         reads = reads_of(instruction)
         if (
             self._launched.isdisjoint(reads)
