@@ -156,8 +156,9 @@ def mean_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
     if x.dtype.kind in "iu":
         wide = np.uint64 if x.dtype == np.uint64 else np.int64
         total = x.sum(axis=axes, dtype=wide, keepdims=keep_dims)
-        quotient = abs(total) // wide(max(count, 1))
-        return xp.where(total < 0, -quotient, quotient).astype(x.dtype)
+        divisor = wide(max(count, 1))
+        quotient = total // divisor
+        return (quotient + ((total < 0) & (quotient * divisor != total))).astype(x.dtype)
     total = sum_over(xp, x, axes, keep_dims)
     return total / x.dtype.type(count) if count or x.dtype.kind != "c" else total
 
