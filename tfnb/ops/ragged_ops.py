@@ -130,8 +130,8 @@ def ragged_range(xp: Any, starts: Any, limits: Any, deltas: Any, *, Tsplits: dty
     check_fits(np, (int(splits[-1]),), dtype)
     if is_whole:
         places = positions(np.zeros(count, np.int64), lengths)
-        wide = np.repeat(first, lengths).astype(np.int64)
-        return splits, (wide + places * np.repeat(step, lengths)).astype(dtype)
+        begin = np.repeat(first, lengths).astype(np.int64)
+        return splits, (begin + places * np.repeat(step, lengths)).astype(dtype)
     # Floats are added up, step by step, as TensorFlow does.
     values = [
         np.cumsum(np.r_[first[i], np.repeat(step[i], n - 1)].astype(dtype), dtype=dtype)
