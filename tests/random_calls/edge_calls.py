@@ -64,6 +64,8 @@ _UNDEFINED: dict[str, dict[str, str]] = {
     "RsqrtGrad SigmoidGrad SqrtGrad TanhGrad TridiagonalSolve Xdivy Xlog1py Xlogy": _COMPLEX,
     "Conv2DBackpropFilter DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter FusedBatchNorm "
     "FusedBatchNormV2 FusedBatchNormV3": {"empty": _UNWRITTEN},
+    "AdjustHue AdjustSaturation": {"nan": _LARGEST},
+    "DrawBoundingBoxes DrawBoundingBoxesV2": {"nan": "corners that are no numbers become integers"},
     "Conv3DBackpropInputV2": {"empty": _UNWRITTEN, "nan": _GAPS},
     "Conv3DBackpropFilterV2 DepthwiseConv2dNativeBackpropInput": {"nan": _GAPS},
     "Cholesky LogMatrixDeterminant MatrixDeterminant MatrixInverse MatrixSolve MatrixSolveLs "

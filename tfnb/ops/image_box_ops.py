@@ -345,6 +345,8 @@ def _combined_shape(c: InferenceContext) -> list[TensorShape]:
             )
     total, per_class = c.constant_value(3), c.constant_value(2)
     size: int | None = None
+    if per_class is not None and int(per_class) < 0:
+        raise ValueError(f"Dimension size must be non-negative but is {int(per_class)}")
     if total is not None:
         if int(total) <= 0:
             raise ValueError("max_total_size should be > 0")
@@ -388,6 +390,11 @@ def combined_non_max_suppression_op(
         raise errors.invalid_argument(f"boxes must be 4-D{shape_text(boxes.shape)}")
     if scores.ndim != 3:
         raise errors.invalid_argument(f"scores must be 3-D{shape_text(scores.shape)}")
+    for value in (max_output_size_per_class, max_total_size, iou_threshold, score_threshold):
+        if value.ndim:
+            raise errors.invalid_argument(
+                f"sizes and thresholds must be 0-D, got shape {shape_text(value.shape)}"
+            )
     per_class, total = int(max_output_size_per_class), int(max_total_size)
     if per_class <= 0:
         raise errors.invalid_argument("max_size_per_class must be positive")

@@ -46,11 +46,6 @@ def _grad_image_shape(c: InferenceContext) -> TensorShape:
     return shape.with_rank(4)
 
 
-def _grad_boxes_shape(c: InferenceContext) -> TensorShape:
-    c.with_rank(2, 2)
-    return c.inputs[2]
-
-
 @dataclass(slots=True)
 class _Places:
     """Where the pixels of all crops lie along one axis: arrays of (boxes, crop size)."""
@@ -78,7 +73,9 @@ def _places(first: Any, last: Any, crop: int, length: int) -> _Places:
     return _Places(lower.astype(np.int64), upper, safe - lower, nearest, is_inside)
 
 
-def _check(boxes: Any, box_ind: Any, batch: int) -> None:
+def _check(boxes: Any, box_ind: Any) -> None:
+    if not boxes.size and not box_ind.size:
+        return
     if boxes.ndim != 2:
         raise errors.invalid_argument("boxes must be 2-D")
     if boxes.shape[1] != 4:
@@ -87,8 +84,20 @@ def _check(boxes: Any, box_ind: Any, batch: int) -> None:
         raise errors.invalid_argument("box_index must be 1-D")
     if box_ind.shape[0] != boxes.shape[0]:
         raise errors.invalid_argument("box_index has incompatible shape")
+
+
+def _check_range(box_ind: Any, batch: int) -> None:
     if box_ind.size and not ((box_ind >= 0) & (box_ind < batch)).all():
         raise errors.out_of_range("box_index has values outside [0, batch_size)")
+
+
+def _check_grads(grads: Any, boxes: Any, depth: int) -> None:
+    if not all(grads.shape[1:3]):
+        raise errors.invalid_argument("grads dimensions must be positive")
+    if len(grads) != (len(boxes) if boxes.size else 0):
+        raise errors.invalid_argument("boxes and grads have incompatible shape")
+    if grads.shape[3] != depth:
+        raise errors.invalid_argument("image and grads have different depths")
 
 
 def _both(boxes: Any, crop: tuple[int, int], height: int, width: int) -> tuple[_Places, _Places]:
@@ -140,13 +149,15 @@ def crop_and_resize_op(
     batch, height, width, channels = image.shape
     if height <= 0 or width <= 0:
         raise errors.invalid_argument("image dimensions must be positive")
-    if boxes.size == 0 and boxes.ndim == 2:
-        crop = checked_pair(crop_size, "crop_size")
-        return np.zeros((0, *crop, channels), np.float32)
-    _check(boxes, box_ind, batch)
+    _check(boxes, box_ind)
     crop = checked_pair(crop_size, "crop_size")
     if min(crop) <= 0:
         raise errors.invalid_argument("crop dimensions must be positive")
+    if not boxes.size:
+        return np.zeros((0, *crop, channels), np.float32)
+    _check_range(box_ind, batch)
+    if not np.isfinite(boxes).all():
+        raise errors.invalid_argument("Boxes contains at least one element that is not finite")
     shape = (len(boxes), *crop, channels)
     check_fits(np, shape, np.dtype(np.float32))
     y, x = _both(boxes, crop, height, width)
@@ -179,11 +190,15 @@ def crop_and_resize_grad_image(
     if image_size.ndim != 1 or image_size.shape[0] != 4:
         raise errors.invalid_argument("image_size must be 1-D with 4 elements")
     sizes = tuple(image_size.tolist())
-    _check(boxes, box_ind, sizes[0])
+    _check(boxes, box_ind)
+    _check_grads(grads, boxes, sizes[3])
     check_fits(np, sizes, T.numpy_dtype)
     if sizes[1] <= 0 or sizes[2] <= 0:
         raise errors.invalid_argument("image dimensions must be positive")
     total = np.zeros(sizes, np.float32 if T.size == 2 else T.as_numpy_dtype)
+    if not boxes.size:
+        return total.astype(T.as_numpy_dtype, copy=False)
+    _check_range(box_ind, sizes[0])
     y, x = _both(boxes, grads.shape[1:3], sizes[1], sizes[2])
     which = box_ind[:, None, None]
     weighted = np.where(_inside(y, x), grads, np.float32(0))
@@ -208,7 +223,7 @@ def crop_and_resize_grad_image(
     "grads: float, image: T, boxes: float, box_ind: int32 -> output: float",
     _IMAGES,
     "method: {'bilinear'} = 'bilinear'",
-    shape=_grad_boxes_shape,
+    shape=lambda c: c.inputs[2],
     devices=("CPU",),
 )
 def crop_and_resize_grad_boxes(xp: Any, grads: Any, image: Any, boxes: Any, box_ind: Any) -> Any:
@@ -217,8 +232,14 @@ def crop_and_resize_grad_boxes(xp: Any, grads: Any, image: Any, boxes: Any, box_
         raise errors.invalid_argument("grads image must be 4-D")
     if image.ndim != 4:
         raise errors.invalid_argument("input image must be 4-D")
-    _check(boxes, box_ind, image.shape[0])
+    _check(boxes, box_ind)
+    _check_grads(grads, boxes, image.shape[3])
     height, width = image.shape[1:3]
+    if height <= 0 or width <= 0:
+        raise errors.invalid_argument("image dimensions must be positive")
+    if not boxes.size:
+        return np.zeros(boxes.shape, np.float32)
+    _check_range(box_ind, len(image))
     y, x = _both(boxes, grads.shape[1:3], height, width)
     top_left, top_right, bottom_left, bottom_right = _corners(image, box_ind, y, x)
     right, bottom = x.fraction[:, None, :, None], y.fraction[:, :, None, None]

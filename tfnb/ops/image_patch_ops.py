@@ -257,26 +257,32 @@ def _dilation_windows(
 
 def _candidates(xp: Any, x: Any, kernel: Any, windows: list[Window]) -> Any:
     """Pixel plus filter for every place of the window, the lowest number outside the image."""
-    lowest = -np.inf if x.dtype.kind not in "iu" else np.iinfo(x.dtype).min
     is_outside = pad_spatial(xp, xp.zeros(x.shape, bool), windows, 1, True)
     padded = pad_spatial(xp, x, windows, 1, 0)
     for i, j in product(range(windows[0].filter), range(windows[1].filter)):
         place = (slice(None), windows[0].slice_at(i), windows[1].slice_at(j))
-        yield i, j, xp.where(is_outside[place], x.dtype.type(lowest), padded[place] + kernel[i, j])
+        yield (
+            i,
+            j,
+            xp.where(is_outside[place], x.dtype.type(_lowest(x)), padded[place] + kernel[i, j]),
+        )
 
 
 def _best(xp: Any, x: Any, kernel: Any, windows: list[Window]) -> tuple[Any, Any, Any]:
     """The largest candidate of each window, and its place in the window (the first one)."""
-    best = row = column = None
+    shape = (x.shape[0], *(w.output for w in windows), x.shape[3])
+    # What is no number never is the largest.
+    best = xp.full(shape, _lowest(x), x.dtype)
+    row, column = xp.zeros(shape, np.int64), xp.zeros(shape, np.int64)
     for i, j, candidate in _candidates(xp, x, kernel, windows):
-        if best is None:
-            best = candidate
-            row, column = xp.zeros(best.shape, np.int64), xp.zeros(best.shape, np.int64)
-            continue
         is_larger = candidate > best
         best = xp.where(is_larger, candidate, best)
         row, column = xp.where(is_larger, i, row), xp.where(is_larger, j, column)
     return best, row, column
+
+
+def _lowest(x: Any) -> Any:
+    return dtypes.as_dtype(x.dtype).min
 
 
 @register_op(
@@ -309,7 +315,9 @@ def dilation2d_backprop_input(
         for axis, size in enumerate(grad.shape)
     )
     y = height * windows[0].stride + row * windows[0].dilation - windows[0].pad_before
+    y = np.maximum(y, 0)
     z = width * windows[1].stride + column * windows[1].dilation - windows[1].pad_before
+    z = np.maximum(z, 0)
     np.add.at(total, np.broadcast_arrays(batch, y, z, depth), grad)
     return total
 
@@ -328,6 +336,8 @@ def dilation2d_backprop_filter(
     windows = _dilation_windows(x, kernel, strides, rates, padding)
     row, column = _winners(x, kernel, grad, windows)
     total = np.zeros(kernel.shape, kernel.dtype)
+    if not total.size:
+        return total
     depth = np.broadcast_to(np.arange(grad.shape[3]), grad.shape)
     np.add.at(total, (row, column, depth), grad)
     return total
