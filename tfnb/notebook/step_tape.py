@@ -1,11 +1,10 @@
-"""Keeps the steps of a session as they run, raw: nothing is worked out before somebody asks.
+"""Keeps the steps of a session as they run, raw: nothing is worked out before somebody asks."""
 
-A :class:`TapeRecorder` is an observer that does nothing but append.  The tape of a step is one
-list, in the order in which things happened: what the hooks were given, notes of the tensors that
-nodes made, and the weak references by which their buffers are followed, which lay themselves into
-the list when they die, in any thread, and run no Python code that an interrupt could strike.  So
-recording keeps nothing alive.  :class:`TapeReader` makes events and tensors of it.
-"""
+# A TapeRecorder is an observer that does nothing but append.  The tape of a step is one list, in
+# the order in which things happened: what the hooks were given, notes of the tensors that nodes
+# made, and the weak references by which their buffers are followed, which lay themselves into the
+# list when they die, in any thread, and run no Python code that an interrupt could strike.  So
+# recording keeps nothing alive.  TapeReader makes events and tensors of it.
 
 from __future__ import annotations
 
@@ -63,15 +62,13 @@ _SCALARS = frozenset(np.sctypeDict.values())
 
 @dataclass(slots=True, eq=False)
 class Tape:
-    """One step; ``length`` is how much of ``raw`` it is: buffers may die after it.
+    """One step; ``length`` is how much of ``raw`` it is: buffers may die after it."""
 
-    In ``raw``, tuples by their length: 6 is what ``node_started`` was given, 7 what ``node_done``
-    was; 4 and 5 are tensors of the node that is done next (output, dtype, shape, reference, and
-    bytes where the shape does not say them: -1 for what does not count, no dtype for what is given
-    once more), 8 one made inside a call, with (moment, partition, node) of who called.  Lists are
-    events as :class:`TapeReader` gives them, numbers moments.
-    """
-
+    # In ``raw``, tuples by their length: 6 is what ``node_started`` was given, 7 what
+    # ``node_done`` was; 4 and 5 are tensors of the node that is done next (output, dtype, shape,
+    # reference, and bytes where the shape does not say them: -1 for what does not count, no dtype
+    # for what is given once more), 8 one made inside a call, with (moment, partition, node) of who
+    # called.  Lists are events as TapeReader gives them, numbers moments.
     step_id: int
     signature_id: int
     started_ns: int
@@ -123,14 +120,26 @@ class _Counted(_NotKept):
 _NOT_KEPT = _NotKept()
 
 
-class TapeRecorder(StepObserver):
-    """Keeps the latest steps of one session.
+def _event(row: Callable[..., list[int]]) -> Any:
+    def hook(self: TapeRecorder, step_id: int, *given: int) -> None:
+        self._events.get(step_id, _NOT_KEPT).append(row(*given))
 
-    The hooks that run for every node are closures, made once: on the executor's threads each
-    attribute looked up is time that the step takes longer.
-    """
+    return hook
+
+
+class TapeRecorder(StepObserver):
+    """Keeps the latest steps of one session."""
 
     never_raises = True
+
+    iteration_done = _event(lambda part, frame, k, t: [ITERATION_DONE, part, frame, k, -1, t])
+    frame_done = _event(lambda part, frame, t: [FRAME_DONE, part, frame, 0, -1, t])
+    # Sizes stand where the iteration would.
+    tensor_sent = _event(lambda part, node, size, t: [SENT, part, 0, size, node, t])
+    tensor_received = _event(lambda part, node, size, t: [RECEIVED, part, 0, size, node, t])
+    # Says that these are wanted.  What is called are closures, made once: on the executor's threads
+    # each attribute looked up is time that the step takes longer.
+    node_started = node_done = tensors_made = iteration_done
 
     def __init__(self) -> None:
         self.placed: dict[int, PlacedGraph] = {}
@@ -140,8 +149,8 @@ class TapeRecorder(StepObserver):
         self._tapes: dict[int, Tape] = {}
         self._events: dict[int, Any] = {}  # where those of a step go
         self._notes: dict[int, _Notes] = {}  # by step or call
-        self.node_started = self.node_done = _keeper(self._events)  # type: ignore[method-assign]
-        self.tensors_made = _noter(self._notes)  # type: ignore[method-assign, assignment]
+        self.node_started = self.node_done = _keeper(self._events)
+        self.tensors_made = _noter(self._notes)
 
     def graph_placed(self, placed: PlacedGraph) -> None:
         """Keeps where the signature's nodes went."""
@@ -188,28 +197,6 @@ class TapeRecorder(StepObserver):
         """Forgets a call."""
         self._notes.pop(call_id, None)
 
-    def node_started(
-        self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
-    ) -> None:
-        """Says that the hook is wanted; the closure of the same name is what is called."""
-
-    def node_done(
-        self,
-        step_id: int,
-        partition: int,
-        node_id: int,
-        frame_id: int,
-        iteration: int,
-        t_ns: int,
-        is_dead: bool,
-    ) -> None:
-        """Says that the hook is wanted; the closure of the same name is what is called."""
-
-    def tensors_made(
-        self, step_id: int, partition: int, node_id: int, outputs: Sequence[Any]
-    ) -> None:
-        """Says that the hook is wanted; the closure of the same name is what is called."""
-
     def kernel_ran(
         self,
         step_id: int,
@@ -242,7 +229,9 @@ class TapeRecorder(StepObserver):
         tape = self._tapes.get(step_id)
         if tape is not None and self._events.get(step_id) is tape.raw:
             tape.frames.append((partition, frame_id, parent_frame_id, parent_iteration, name_index))
-        self._append(step_id, FRAME_ENTERED, partition, frame_id, 0, -1, t_ns)
+        self._events.get(step_id, _NOT_KEPT).append(
+            [FRAME_ENTERED, partition, frame_id, 0, -1, t_ns]
+        )
 
     def iteration_started(
         self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
@@ -251,32 +240,9 @@ class TapeRecorder(StepObserver):
         notes = self._notes.get(step_id)
         if notes is not None:
             self._is_full(notes.tape)
-        self._append(step_id, ITERATION_STARTED, partition, frame_id, iteration, -1, t_ns)
-
-    def iteration_done(
-        self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
-    ) -> None:
-        """Records that an iteration has ended."""
-        self._append(step_id, ITERATION_DONE, partition, frame_id, iteration, -1, t_ns)
-
-    def frame_done(self, step_id: int, partition: int, frame_id: int, t_ns: int) -> None:
-        """Records that a loop has ended."""
-        self._append(step_id, FRAME_DONE, partition, frame_id, 0, -1, t_ns)
-
-    def tensor_sent(
-        self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
-    ) -> None:
-        """Records what goes to another device; its size stands where the iteration would."""
-        self._append(step_id, SENT, partition, 0, num_bytes, node_id, t_ns)
-
-    def tensor_received(
-        self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
-    ) -> None:
-        """Records what has come from another device."""
-        self._append(step_id, RECEIVED, partition, 0, num_bytes, node_id, t_ns)
-
-    def _append(self, step_id: int, kind: int, *rest: int) -> None:
-        self._events.get(step_id, _NOT_KEPT).append([kind, *rest])
+        self._events.get(step_id, _NOT_KEPT).append(
+            [ITERATION_STARTED, partition, frame_id, iteration, -1, t_ns]
+        )
 
     def _ops_of(self, signature_id: int) -> Sequence[Sequence[str]]:
         found = self.partitioned.get(signature_id)
@@ -351,15 +317,13 @@ def _noter(noted: dict[int, _Notes]) -> Callable[[int, int, int, Sequence[Any]],
 
 
 class TapeReader:
-    """What a tape says.
+    """What a tape says."""
 
-    Attributes:
-      events: (kind, partition, frame, iteration, what, t_ns), in the order of their times.
-      dropped: how many were too many to keep.
-      forms: the dtypes and shapes of the tensors, numbered.
-      made: partition, node id, output, form, bytes, moment and iteration of each tensor.
-      freed_ns: when each was freed; 0 while it is held.
-    """
+    # events: (kind, partition, frame, iteration, what, t_ns), in the order of their times.
+    # dropped: how many were too many to keep.
+    # forms: the dtypes and shapes of the tensors, numbered.
+    # made: partition, node id, output, form, bytes, moment and iteration of each tensor.
+    # freed_ns: when each was freed; 0 while it is held.
 
     def __init__(self, tape: Tape) -> None:
         self.events: list[Sequence[int]] = []
