@@ -19,14 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import FrameType
 
-    from tfnb.common_runtime.immutable_executor_state import (
-        FrameInfo,
-        ImmutableExecutorState,
-        NodeItem,
-    )
-    from tfnb.common_runtime.run_state import RunState
-    from tfnb.common_runtime.running_nodes import EmittedSource
-
 MOST_LISTED = 5
 """How many tensors an error names."""
 
@@ -34,7 +26,7 @@ _ASSIGNED = re.compile(r"\s*((?:v\d+,? ?)+)=")
 _RESULT = re.compile(r"retvals\[(\d+)\] = (v\d+)")
 
 # Who made a value, None for nobody of the step, and the value.
-type_of_held = tuple["NodeItem | None", Any]
+type_of_held = tuple[Any, Any]
 
 
 def largest_live(error: BaseException) -> str:
@@ -97,10 +89,10 @@ def _in_frame(frame: FrameType, line: int, seen: set[int]) -> Iterator[type_of_h
 
 
 def _in_slots(
-    immutable: ImmutableExecutorState,
+    immutable: Any,
     slots: Sequence[Any],
-    run_state: RunState,
-    frame: FrameInfo | None = None,
+    run_state: Any,
+    frame: Any = None,
 ) -> Iterator[type_of_held]:
     """What lies in the slots, of one frame where there are several, or is a result already."""
     call_frame = run_state.call_frame
@@ -115,7 +107,7 @@ def _in_slots(
                     yield item, call_frame.retvals[dst.argument_index]
 
 
-def _in_args(immutable: ImmutableExecutorState, values: dict[str, Any]) -> Iterator[type_of_held]:
+def _in_args(immutable: Any, values: dict[str, Any]) -> Iterator[type_of_held]:
     """The inputs of the node that failed, which have left their slots."""
     failed, args = values.get("item"), values.get("args")
     if failed is not None and args is not None:
@@ -126,9 +118,7 @@ def _in_args(immutable: ImmutableExecutorState, values: dict[str, Any]) -> Itera
                     yield item, args[place]
 
 
-def _in_emitted(
-    emitted: EmittedSource, line: int, values: dict[str, Any]
-) -> Iterator[type_of_held]:
+def _in_emitted(emitted: Any, line: int, values: dict[str, Any]) -> Iterator[type_of_held]:
     state = values.get("run_state")
     for value in () if state is None or state.depth else values["args"]:
         yield None, value

@@ -151,7 +151,7 @@ class RunRecord:
         views = signature.partitioned.partitions
         frames = [RecordedFrame(index, "", -1, 0) for index in range(len(views))]
         place_of_frame = {(index, 0): index for index in range(len(views))}
-        for partition, frame_id, parent_id, parent_iteration, name_index in tape.frames:
+        for partition, frame_id, parent_id, parent_iteration, name_index, _ in tape.frames:
             names = views[partition].frame_names
             name = names[name_index] if 0 <= name_index < len(names) else f"frame {name_index}"
             parent = place_of_frame.get((partition, parent_id), partition)
@@ -168,13 +168,13 @@ class RunRecord:
         frame = np.fromiter(
             (place_of_frame.get((p, f), p) for _, p, f, _, _, _ in reader.events), np.int32, count
         )
-        threads = {name: i for i, name in enumerate(sorted({row[6] for row in tape.elsewhere}))}
+        threads = {name: i for i, name in enumerate(sorted({row[4] for row in tape.elsewhere}))}
         elsewhere = [
             (signature.place_of[p][node], place_of_frame.get((p, f), p), iteration, threads[name])
-            for p, f, iteration, node, _, _, name in tape.elsewhere
+            for p, node, f, iteration, name, _, _ in tape.elsewhere
         ]
         moments = [
-            (begin - tape.started_ns, end - tape.started_ns) for *_, begin, end, _ in tape.elsewhere
+            (begin - tape.started_ns, end - tape.started_ns) for *_, begin, end in tape.elsewhere
         ]
         return cls(
             step_id=tape.step_id,

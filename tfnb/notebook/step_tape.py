@@ -75,12 +75,12 @@ class Tape:
     ops: Sequence[Sequence[str]] = ()
     raw: list[Any] = field(default_factory=list)
     length: int = 0
-    frames: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    frames: list[tuple[int, ...]] = field(default_factory=list)
     dropped: int = 0
     ended_ns: int = 0
     error: str = ""
-    # Kernels on threads of a pool: (partition, frame, iteration, node, begin, end, thread)
-    elsewhere: list[tuple[int, int, int, int, int, int, str]] = field(default_factory=list)
+    # What ``kernel_ran`` was given: (partition, node, frame, iteration, thread, begin, end)
+    elsewhere: list[tuple[Any, ...]] = field(default_factory=list)
 
 
 class _Notes:
@@ -197,38 +197,17 @@ class TapeRecorder(StepObserver):
         """Forgets a call."""
         self._notes.pop(call_id, None)
 
-    def kernel_ran(
-        self,
-        step_id: int,
-        partition: int,
-        node_id: int,
-        frame_id: int,
-        iteration: int,
-        thread: str,
-        begin_ns: int,
-        end_ns: int,
-    ) -> None:
+    def kernel_ran(self, step_id: int, *ran: Any) -> None:
         """Notes which thread of a pool ran a kernel."""
         tape = self._tapes.get(step_id)
         if tape is not None and len(tape.elsewhere) < MAX_EVENTS:
-            tape.elsewhere.append(
-                (partition, frame_id, iteration, node_id, begin_ns, end_ns, thread)
-            )
+            tape.elsewhere.append(ran)
 
-    def frame_entered(
-        self,
-        step_id: int,
-        partition: int,
-        frame_id: int,
-        parent_frame_id: int,
-        parent_iteration: int,
-        name_index: int,
-        t_ns: int,
-    ) -> None:
+    def frame_entered(self, step_id: int, *frame: int) -> None:
         """Records that a loop begins."""
-        tape = self._tapes.get(step_id)
+        tape, (partition, frame_id, *_, t_ns) = self._tapes.get(step_id), frame
         if tape is not None and self._events.get(step_id) is tape.raw:
-            tape.frames.append((partition, frame_id, parent_frame_id, parent_iteration, name_index))
+            tape.frames.append(frame)
         self._events.get(step_id, _NOT_KEPT).append(
             [FRAME_ENTERED, partition, frame_id, 0, -1, t_ns]
         )
