@@ -284,3 +284,16 @@ def test_a_missing_or_empty_file_is_refused(sess: tf.Session, tmp_path: Path) ->
     )
     with pytest.raises(tf.errors.NotFoundError, match="No such file"):
         sess.run(init)
+
+
+def test_a_dense_table_takes_what_tensorflow_exported(sess: tf.Session) -> None:
+    """TensorFlow's checkpoints hold all places of such a table, free ones by the two keys."""
+    table = ops.MutableDenseHashTableV2(
+        empty_key=longs(-1), deleted_key=longs(-2), value_dtype=tf.int64
+    )
+    keys, values = tf.placeholder(tf.int64), tf.placeholder(tf.int64)
+    restore = ops.LookupTableImportV2(table_handle=table, keys=keys, values=values)
+    sess.run(restore, {keys: [[8], [-1], [-2], [3]], values: [[1], [0], [7], [2]]})
+    assert sess.run(ops.LookupTableSizeV2(table_handle=table)) == 2
+    found = ops.LookupTableFindV2(table_handle=table, keys=longs([3, 8]), default_value=longs(0))
+    assert sess.run(found).tolist() == [2, 1]

@@ -144,6 +144,9 @@ def _check_conv(
             f"CPU implementation of {op_name} currently only supports the NHWC tensor format."
         )
     if not channels_last(data_format):
+        if op_name.startswith("Conv2DBackprop"):
+            kernel = op_name.replace("2D", "2DCustom", 1)
+            raise errors.invalid_argument(f"{kernel}Op only supports NHWC.")
         raise errors.unimplemented(
             f"The {op_name} op currently only supports the NHWC tensor format on the CPU. The op "
             f"was given the format: {data_format}"

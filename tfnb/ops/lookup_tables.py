@@ -329,6 +329,14 @@ class DenseHashTable(MutableHashTable):
         self._check_keys(keys)
         super().remove(keys)
 
+    def import_values(self, keys: Any, values: Any) -> None:
+        """Makes these the only entries; the two keys stand for free places of TensorFlow's."""
+        self.check_values(keys, values)
+        flat = np.asarray(keys).reshape(-1)
+        used = [key not in (self.empty_key, self.deleted_key) for key in flat.tolist()]
+        rows = np.asarray(values).reshape(-1, *self.value_shape)
+        super().import_values(flat[used], rows[used])
+
 
 # -- text files
 

@@ -744,7 +744,7 @@ def max_pool3d_op(
     xp: Any, x: Any, *, ksize: list[int], strides: list[int], padding: str, data_format: str
 ) -> Any:
     """The largest element of every window of a volume."""
-    if ksize[-1] != 1 or strides[-1] != 1:
+    if channels_last(data_format) and (ksize[-1] != 1 or strides[-1] != 1):
         raise errors.unimplemented("Pooling is not yet supported on the depth dimension.")
     return _max_pool(xp, x, ksize, strides, padding, (), data_format)
 
