@@ -272,7 +272,7 @@ def reshape_op(xp: Any, tensor: Any, shape: Any) -> Any:
     """The same elements in another shape; one size may be -1."""
     if shape.ndim > 1:
         raise errors.invalid_argument(f"sizes input must be 1-D, not {shape_text(shape.shape)}")
-    sizes = shape.reshape(-1).tolist()
+    sizes = shape.tolist() if shape.ndim else [int(shape)]
     count = math.prod(tensor.shape)
     unknown, known, has_zero = -1, 1, False
     for index, size in enumerate(sizes):

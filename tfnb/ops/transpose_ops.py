@@ -73,8 +73,10 @@ def _permutation(x: Any, perm: Any) -> list[int]:
             f"transpose expects a vector of size {size}. But input(1) is a vector of size "
             f"{perm.shape[0]}"
         )
+    # TensorFlow reads them as numbers of 32 bits.
+    wanted = perm if perm.itemsize == 4 else perm.astype(np.int32)
     axes = []
-    for axis in perm.astype(np.int32).tolist():
+    for axis in wanted.tolist():
         if not -size <= axis < size:
             raise errors.invalid_argument(f"{axis} is out of range [0 .. {size})")
         axes.append(axis % size)
