@@ -287,6 +287,9 @@ def mfcc(
             f"{int(sample_rate)}, filterbank channel count {bands} and dct coefficient count "
             f"{count}"
         )
+    if 2 * upper * (length - 1) / int(sample_rate) >= length:
+        # Too few frequencies for the bands.
+        return np.zeros((*spectrogram.shape[:2], count), np.float32)
     matrix = _mel_bands(length, float(sample_rate), bands, lower, upper)
     energies = np.sqrt(spectrogram.astype(np.float64)) @ matrix
     logarithms = np.log(np.maximum(energies, _FLOOR))

@@ -133,8 +133,7 @@ def _check_sizes(equation: str, labels: list[str], operands: Sequence[Any]) -> d
         for axis, letter in enumerate(axes[0]):
             size = operand.shape[axis]
             # TensorFlow takes an axis of size 0 for one it has not seen yet.
-            known = sizes.get(letter)
-            sizes[letter] = size
+            known = sizes.setdefault(letter, size)
             if letter and known and known != size:
                 raise errors.invalid_argument(
                     f"Expected dimension {known} at axis {axis} of the input shaped "

@@ -487,15 +487,18 @@ def _square_root(xp: Any, a: Any) -> Any:
         try:
             inverse = xp.linalg.inv(product)
         except np.linalg.LinAlgError:
-            return xp.full_like(a, np.nan)
+            if a.ndim == 2:
+                return xp.full_like(a, np.nan)
+            return xp.stack([_square_root(xp, one) for one in a])
         _, magnitude = xp.linalg.slogdet(product)
         scale = xp.exp(-magnitude / (2 * size))[..., None, None]
         scale = xp.where(abs(scale - 1) < 1e-2, 1.0, scale)
         previous = root
         root = 0.5 * scale * xp.matmul(root, unit + inverse / scale**2)
         product = 0.5 * (unit + 0.5 * (scale**2 * product + inverse / scale**2))
-        change = abs(root - previous).max()
-        if not change > 1e-14 * abs(root).max():
+        change = abs(root - previous).max(axis=(-2, -1))
+        # A matrix with NaN is done; the others of its batch are not.
+        if not (change > 1e-14 * abs(root).max(axis=(-2, -1))).any():
             return root.astype(a.dtype)
     return xp.full_like(a, np.nan)
 
