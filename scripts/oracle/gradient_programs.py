@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import tensorflow.compat.v1 as tf
 from tensorflow.python.framework import function
+from tensorflow.python.ops import map_ops as _gradients_of_maps  # noqa: F401
 
 from tests.ops.gradient_programs import PROGRAMS, values
 

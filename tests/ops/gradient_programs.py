@@ -345,3 +345,29 @@ def mean_over_int64(tf: Any, defun: Any, x: Any, y: Any) -> Any:
     unknown = tf.placeholder_with_default(x, [None, None])
     axes = tf.placeholder_with_default(np.array([1], np.int64), [1])
     return unknown * tf.reduce_mean(tf.square(unknown), axes, keepdims=True) * y
+
+
+@program
+def tensor_map(tf: Any, defun: Any, x: Any, y: Any) -> Any:
+    """TensorMapInsert, TensorMapErase and TensorMapLookup."""
+    one, two = tf.constant(1), tf.constant(2)
+    held = tf.raw_ops.TensorMapInsert(
+        input_handle=tf.raw_ops.EmptyTensorMap(), key=one, value=x * y
+    )
+    held = tf.raw_ops.TensorMapInsert(input_handle=held, key=two, value=tf.sin(y))
+    found = tf.raw_ops.TensorMapLookup(input_handle=held, key=one, value_dtype=tf.float64)
+    left = tf.raw_ops.TensorMapErase(input_handle=held, key=one, value_dtype=tf.float64)
+    return found * tf.raw_ops.TensorMapLookup(input_handle=left, key=two, value_dtype=tf.float64)
+
+
+@program
+def references(tf: Any, defun: Any, x: Any, y: Any) -> Any:
+    """RefSwitch, RefMerge and RefIdentity, differentiated by the variable."""
+    start = np.array([[0.5, 1.0, 1.5], [2.0, -1.0, -0.5]])
+    variable = tf.Variable(start, use_resource=False)
+    with tf.control_dependencies([x]):
+        chosen = tf.constant(True)
+    sides = tf.raw_ops.RefSwitch(data=variable._ref(), pred=chosen)
+    merged = tf.raw_ops.RefMerge(inputs=list(sides))[0]
+    value = tf.raw_ops.RefIdentity(input=merged)
+    return tf.gradients(tf.sin(value * x), [variable])[0] * y

@@ -11,7 +11,8 @@ names more ops (every word that is an op counts). The ops that occur in these ar
   tests/ops whose nodes and values are stored), *cases* (whole graphs), or the first test that
   names it;
 * of its stored calls and samples: how many there are, how many have an empty or a scalar input, NaN
-  or infinities or the largest integers, and how many must fail;
+  or infinities or the largest integers, and how many must fail; in random programs an op's edges
+  are those of the constants it takes and of the values it gave;
 * gradient: *values* (numbers of TensorFlow's gradient are stored), *graph* (its nodes are),
   *numeric* (differences of the values), *second* (both again for the gradient of the gradient),
   *program* (it stands in a program of tests/ops/gradient_programs.py: all of these but nodes).
@@ -50,6 +51,19 @@ _GOLDEN = _TESTS / "golden"
 _HOLDERS = ("calls", "programs", "samples", "scenarios", "cases")
 
 
+# Gradients that TensorFlow declares and cannot give.
+_NO_GRADIENT_THERE = {
+    "BatchNormWithGlobalNormalization": "its gradient's op is refused by graphs of today",
+    "PreventGradient": "refusing is what it is for",
+    "RefEnter": "AttributeError: its gradient finds no loop where raw ops make one",
+    "RefExit": "AttributeError: its gradient finds no loop where raw ops make one",
+    "SparseSparseMaximum": "TypeError: its function takes one gradient of two",
+    "SparseSparseMinimum": "TypeError: its function takes one gradient of two",
+    "TruncateDiv": "None for both inputs",
+    "While": "TypeError where the raw op was called",
+}
+
+
 @dataclass
 class Coverage:
     """What is known of one op."""
@@ -59,19 +73,35 @@ class Coverage:
     gradient: set[str] = field(default_factory=set)
 
 
-def in_programs() -> tuple[set[str], set[str]]:
-    """Ops of the stored random programs, and those of programs in which a run fails."""
+def in_programs() -> tuple[set[str], set[str], dict[str, Counter[str]]]:
+    """Ops of the stored random programs, those of programs in which a run fails, and edges.
+
+    Edges of an op are those of the constants that it takes and of the values that it gave.
+    """
     found: set[str] = set()
     failing: set[str] = set()
+    edges: dict[str, Counter[str]] = defaultdict(Counter)
     for rows in read().values():
         for program, answers in rows:
-            ops = {node.op for node in tf.GraphDef.FromString(program["graph"]).node}
+            nodes = {node.name: node for node in tf.GraphDef.FromString(program["graph"]).node}
+            ops = {node.op for node in nodes.values()}
             found |= ops
             if any(isinstance(one, str) for one in answers):
                 failing |= ops
+            given: dict[str, list[Any]] = defaultdict(list)
+            for fetches, values in zip(program["runs"], answers, strict=False):
+                if not isinstance(values, str):
+                    for name, value in zip(fetches, values, strict=True):
+                        if value is not None:
+                            given[name.split(":")[0]].append(np.asarray(value))
+            for node in nodes.values():
+                inputs = (nodes.get(name.split(":")[0]) for name in node.input)
+                taken = [one for one in inputs if one is not None and one.op == "Const"]
+                arrays = [tf.make_ndarray(one.attr["value"].tensor) for one in taken]
+                _count_arrays(arrays + given[node.name], edges[node.op])
     for row in json.loads(lzma.decompress((_GOLDEN / "random_graphs.json.xz").read_bytes())):
         found |= {node[1] for node in row["case"]["nodes"]}
-    return found, failing
+    return found, failing, edges
 
 
 def in_scenarios() -> set[str]:
@@ -158,8 +188,13 @@ def _count(row: samples.Sample, answer: dict[str, Any], counts: Counter[str]) ->
     """What one call shows: edges of shapes and of values, errors."""
     if "no_kernel" in answer:
         return
-    arrays = _flat(row)
     counts["calls"] += 1
+    _count_arrays(_flat(row), counts)
+    counts["errors"] += any(word.startswith(("error", "build_error")) for word in answer)
+
+
+def _count_arrays(arrays: list[Any], counts: Counter[str]) -> None:
+    """Which edges there are among these arrays."""
     counts["empty"] += any(array.size == 0 for array in arrays)
     counts["scalar"] += any(array.shape == () for array in arrays)
     numbers = [array for array in arrays if array.dtype.kind not in "OSUbiu"]
@@ -168,7 +203,6 @@ def _count(row: samples.Sample, answer: dict[str, Any], counts: Counter[str]) ->
     counts["extreme"] += any(
         np.any(array == np.iinfo(array.dtype).max) for array in whole if array.dtype.itemsize > 0
     )
-    counts["errors"] += any(word.startswith(("error", "build_error")) for word in answer)
 
 
 @cache
@@ -189,7 +223,7 @@ def coverage() -> dict[str, Coverage]:
     """What compares each op that has a kernel with TensorFlow."""
     importlib.import_module("tfnb.ops.all_ops")
     numeric = importlib.import_module("tests.ops.test_numeric_gradients")
-    (programs, failing), cases, named = in_programs(), in_cases(), named_in_tests()
+    (programs, failing, edges), cases, named = in_programs(), in_cases(), named_in_tests()
     found: dict[str, Coverage] = defaultdict(Coverage)
     sampled: set[str] = set()
     for row, answer, kind in stored_calls():
@@ -212,6 +246,7 @@ def coverage() -> dict[str, Coverage]:
         )  # fmt: skip
         one.values = next((word for word, ops in holders if name in ops), named.get(name, ""))
         one.counts["errors"] += name in failing
+        one.counts.update(edges.get(name, {}))
         if definition.gradient_function is None:
             one.gradient.clear()
             continue
@@ -248,6 +283,8 @@ def _print_counts(rows: dict[str, Coverage]) -> None:
         also = set() if word == "graph" else {"program"}
         has = [name for name, one in able.items() if one.gradient & {word, *also}]
         print(f"{len(has):5} by {word}; not: {' '.join(sorted(set(able) - set(has)))}")
+    for name in sorted(set(able) & set(_NO_GRADIENT_THERE)):
+        print(f"TensorFlow cannot differentiate {name}: {_NO_GRADIENT_THERE[name]}")
 
 
 def main() -> None:

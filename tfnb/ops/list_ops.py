@@ -588,7 +588,10 @@ def tensor_list_gather(
     _check_dtype(one, element_dtype)
     shape = merged_shapes(one.element_shape, _shape_from(element_shape))
     numbers = indices.reshape(-1).tolist()
-    for number in numbers:
+    dims = shape.dim_values or ()
+    # Of elements that hold nothing TensorFlow looks at none.
+    nothing = 0 in dims and None not in dims
+    for number in () if nothing else numbers:
         if not 0 <= number < len(one.elements):
             raise errors.invalid_argument(
                 f"Trying to gather element {number} in a list with {len(one.elements)} elements."
@@ -598,6 +601,8 @@ def tensor_list_gather(
             "Tried to gather 0-elements from a list with non-fully-defined shape: "
             f"{partial_text(shape)}"
         )
+    if nothing:
+        return xp.empty((len(numbers), *dims), element_dtype.as_numpy_dtype)
     return _stacked(
         xp,
         one,
