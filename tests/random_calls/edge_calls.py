@@ -84,6 +84,10 @@ _UNDEFINED: dict[str, dict[str, str]] = {
         "nan": "whether the smallest of numbers with NaN is NaN depends on the compiler"
     },
     "Cast": dict.fromkeys(_COMPLEX, "whole numbers of infinite ones are undefined in C++"),
+    "NearestNeighbors ResourceApplyAdamWithAmsgrad SparseReduceMax SparseReduceMaxSparse": {
+        "nan": _LARGEST
+    },
+    "KmeansPlusPlusInitialization": {"nan": _BEYOND},
     "Eig": {"nan": "whether the iteration ends on a matrix that is not finite is chance"},
     "SparseSegmentMean SparseSegmentMeanGrad SparseSegmentMeanWithNumSegments SparseSegmentSqrtN "
     "SparseSegmentSqrtNGrad SparseSegmentSqrtNWithNumSegments SparseSegmentSum "

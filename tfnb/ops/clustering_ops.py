@@ -5,6 +5,7 @@ Distances are squared.  Corresponds to ``clustering_ops.cc``.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,8 +87,9 @@ def kmeans_plus_plus_initialization(
     """
     _require_matrix(points, "points")
     count = _scalar(num_to_sample, "num_to_sample")
+    seed = _scalar(seed, "seed")
     retries = _scalar(num_retries_per_sample, "num_retries_per_sample")
-    words = WordStream(Philox.from_seeds(_scalar(seed, "seed"), 0))
+    words = WordStream(Philox.from_seeds(seed, 0))
     if count <= 0:
         raise errors.invalid_argument("num_to_sample should be positive.")
     if len(points) < count:
@@ -95,7 +97,9 @@ def kmeans_plus_plus_initialization(
             f"num_to_sample is {count}, but there are {len(points)} points only."
         )
     if retries < 0:
-        raise errors.invalid_argument("num_retries_per_sample should not be negative.")
+        retries = 2 + int(math.log(count))
+    # TensorFlow counts the rounds in 32 bits.
+    rounds = ((1 + retries + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
     half_squares = np.float32(0.5) * np.square(points).sum(1)
     nearest = np.full(len(points), np.inf, np.float32)
     sampled: list[int] = []
@@ -106,10 +110,12 @@ def kmeans_plus_plus_initialization(
         while True:
             limit = words.fraction() * sums[-1]
             found = int(np.searchsorted(sums, limit, side="right"))
-            if found < len(points) and found not in sampled:
+            # Without a number to compare with, the one after the last: the last is taken for it.
+            if found not in sampled:
                 return found
 
     def nearest_with(index: int) -> NDArray[np.float32]:
+        index = min(index, len(points) - 1)
         distances = half_squares - points @ points[index] + half_squares[index]
         closer: NDArray[np.float32] = np.minimum(nearest, distances)
         return closer
@@ -117,13 +123,13 @@ def kmeans_plus_plus_initialization(
     for _ in range(count):
         sums = np.cumsum(nearest, dtype=np.float32) if sampled else nearest
         best, best_nearest, least = 0, nearest, np.float32(np.inf)
-        for _ in range(1 + retries):
+        for _ in range(rounds):
             index = draw(sums)
             candidate = nearest_with(index)
             potential = candidate.sum()
-            if potential < least:
+            if potential < least or not retries:
                 best, best_nearest, least = index, candidate, potential
-        sampled.append(best)
+        sampled.append(min(best, len(points) - 1))
         nearest = best_nearest
     return points[sampled]
 

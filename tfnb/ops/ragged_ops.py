@@ -118,10 +118,10 @@ def ragged_range(xp: Any, starts: Any, limits: Any, deltas: Any, *, Tsplits: dty
         wide = [part.astype(np.int64).view(np.uint64) for part in (first, last, step)]
         span = np.where(step > 0, wide[1] - wide[0], wide[0] - wide[1])
         size = np.where(step > 0, wide[2], -wide[2])
-        lengths = span // size + (span % size > 0)
+        counts: Any = span // size + (span % size > 0)
     else:
-        lengths = np.ceil(np.abs((last - first) / step)).astype(np.float64)
-    lengths = np.where(is_empty, lengths.dtype.type(0), lengths)
+        counts = np.ceil(np.abs((last - first) / step)).astype(np.float64)
+    lengths: Any = np.where(is_empty, counts.dtype.type(0), counts)
     largest = np.iinfo(Tsplits.as_numpy_dtype).max
     if not (lengths <= 2.0**63).all() or sum(map(int, lengths.tolist())) > largest:
         raise errors.invalid_argument(f"Requires ((limit - start) / delta) <= {largest}")

@@ -160,11 +160,17 @@ def sparse_add_grad(
     places = [0, 0]
     # All are in order: a place of the sum is done when neither operand is before it.
     for place, wanted in enumerate(sum_indices.tolist()):
-        for operand, part in enumerate(rows):
-            while places[operand] < len(part) and part[places[operand]] <= wanted:
-                if part[places[operand]] == wanted:
-                    out[operand][places[operand]] = backprop_val_grad[place]
-                places[operand] += 1
+        is_before = True
+        while is_before:
+            is_before = False
+            for operand, part in enumerate(rows):
+                at = places[operand]
+                if at < len(part) and part[at] <= wanted:
+                    if part[at] == wanted:
+                        out[operand][at] = backprop_val_grad[place]
+                    else:
+                        is_before = True
+                    places[operand] += 1
     return out
 
 

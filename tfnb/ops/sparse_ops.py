@@ -346,7 +346,7 @@ def sparse_slice_op(xp: Any, indices: Any, values: Any, shape: Any, start: Any, 
     "backprop_val_grad: T, input_indices: int64, input_start: int64, output_indices: int64 -> "
     "val_grad: T",
     "T: numbertype",
-    shape=lambda c: TensorShape(c.with_rank(1, 2).dims[:1] if c.inputs[1].dims else [None]),
+    shape=lambda c: TensorShape((c.with_rank(1, 2).dim_values or (None,))[:1]),
     devices=("CPU",),
 )
 def sparse_slice_grad(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.host_memory import check_countable
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import merge_dims
 from tfnb.core.tensor_shape import TensorShape
@@ -99,6 +100,7 @@ def _drawn(
     draw: Callable[[Philox, int], Any],
 ) -> Any:
     sizes = wanted_shape(shape)
+    check_countable(sizes)
     count = product(sizes)
     number = _scalar(algorithm, "algorithm")
     generator, _ = _taken(ctx, resource, number, count * BLOCKS_PER_OUTPUT)
@@ -111,6 +113,7 @@ def _drawn(
 def _state_shape(c: InferenceContext) -> TensorShape:
     c.with_rank(0, 0)
     c.with_rank(1, 0)
+    c.with_rank(2, 1)
     return c.constant_value_as_shape(2)
 
 

@@ -173,6 +173,11 @@ def _shape_function(form: _Form, is_resource: bool) -> Callable[[InferenceContex
             if index != form.grad and form.names[index] != "indices":
                 require_rank(c.inputs[index], 0)
         grad = c.inputs[form.grad]
+        if is_resource and form.rule_name != "GradientDescent":
+            # TensorFlow looks for the gradient's shape where only variables have one.
+            if form.is_sparse:
+                c.with_rank(form.indices, 1)
+            return []
         shape = _merge_rows(c, form, shape, grad) if form.is_sparse else merge_shapes(shape, grad)
         return [] if is_resource else shape
 
@@ -193,6 +198,8 @@ def _merge_rows(
     assert indices is not None
     rows, dims = grad.dim_values, shape.dim_values
     if rows is not None:
+        if not rows:
+            raise ValueError("Shape must be at least rank 1 but is rank 0")
         merge_dims(indices[0], rows[0])
     if rows is None or dims is None:
         return shape
@@ -203,6 +210,17 @@ def _merge_rows(
 # ------------------------------------------------------------------------------------------ kernels
 
 
+# What TensorFlow asks of the hyperparameters in some ops: the bounds and their names.
+_BOUNDS: dict[str, Callable[[Any, bool | None], Any]] = {
+    "lr": lambda x, or_zero: x > 0 or (or_zero and x == 0),
+    "lr_power": lambda x, _: x <= 0,
+    "l1": lambda x, _: x >= 0,
+    "l2": lambda x, _: x >= 0,
+    "l2_shrinkage": lambda x, _: x >= 0,
+}
+_SIGNS = {"lr": "positive", "lr_power": "non-positive"}
+
+
 def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
     num_slots, grad_at, grad_name = form.num_slots, form.grad, form.names[form.grad]
     scalars = [
@@ -210,6 +228,10 @@ def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
         for index, name in enumerate(form.names)
         if index >= num_slots and name not in ("grad", "delta", "indices")
     ]
+
+    bounded = form.rule_name == "ProximalAdagrad" or (
+        form.is_sparse and form.rule_name in ("Ftrl", "FtrlV2")
+    )
 
     def apply(
         xp: Any, cells: list[RefCell], inputs: tuple[Any, ...], options: dict[str, Any]
@@ -240,8 +262,14 @@ def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
         cells = [_cell(node, entry) for entry in inputs[:num_slots]]
         for index, name in scalars:
             if inputs[index].ndim:
+                if name == "sign_decay" and inputs[index].size == 1:
+                    continue  # TensorFlow does not look
                 shape = shape_text(inputs[index].shape)
                 raise errors.invalid_argument(f"{name} is not a scalar: {shape}")
+            if bounded and not _BOUNDS[name](inputs[index], multiply_linear_by_lr):
+                raise errors.invalid_argument(
+                    f"{name} is not a {_SIGNS.get(name, 'non-negative')} scalar: {inputs[index]}"
+                )
         if num_slots == 1:
             with cells[0].lock:
                 apply(node.xp, cells, inputs, options)
