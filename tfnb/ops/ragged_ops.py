@@ -115,9 +115,9 @@ def ragged_range(xp: Any, starts: Any, limits: Any, deltas: Any, *, Tsplits: dty
     is_empty = ((step > 0) & (last < first)) | ((step < 0) & (last > first))
     if is_whole:
         # Differences of numbers of 64 bits take all of them.
-        wide = [part.astype(np.int64).view(np.uint64) for part in (first, last, step)]
-        span = np.where(step > 0, wide[1] - wide[0], wide[0] - wide[1])
-        size = np.where(step > 0, wide[2], -wide[2])
+        words = [part.astype(np.int64).view(np.uint64) for part in (first, last, step)]
+        span = np.where(step > 0, words[1] - words[0], words[0] - words[1])
+        size = np.where(step > 0, words[2], -words[2])
         counts: Any = span // size + (span % size > 0)
     else:
         counts = np.ceil(np.abs((last - first) / step)).astype(np.float64)
