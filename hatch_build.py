@@ -65,7 +65,12 @@ def bare(source: bytes, is_private: bool) -> bytes:
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column].rstrip()
-    for docstring in private_docstrings(ast.parse(source), is_private):
+    tree = ast.parse(source)
+    docstrings = [*private_docstrings(tree, is_private)]
+    match tree.body:
+        case [ast.Expr(ast.Constant(str())) as about, *_] if is_private:
+            docstrings.append(about)
+    for docstring in docstrings:
         for row in range(docstring.lineno, docstring.end_lineno + 1):
             lines[row - 1] = ""
     return "\n".join(lines).encode()

@@ -62,6 +62,9 @@ def _syntax(source: bytes, name: str) -> tuple[str, list[str | None]]:
             match node.body:
                 case [ast.Expr(ast.Constant(str())), _, *_]:
                     del node.body[0]
+    match tree.body:
+        case [ast.Expr(ast.Constant(str())), *_] if is_private:
+            del tree.body[0]
     return ast.dump(tree, include_attributes=True), public
 
 
