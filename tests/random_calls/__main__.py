@@ -29,6 +29,8 @@ from tests.random_calls.makers import makers
 from tests.random_calls.stored import PATH, encode
 
 _SCRIPT = Path(__file__).resolve().parents[2] / "scripts/oracle/random_calls.py"
+# TensorFlow may take so long until it listens.
+_START_S = 120
 
 
 class Oracle:
@@ -41,7 +43,9 @@ class Oracle:
 
     def answer(self, row: Sample) -> Any:
         """TensorFlow's answer; None where it crashes or takes longer than the limit."""
+        limit_s = self.limit_s
         if self.process is None:
+            limit_s = None if limit_s is None else limit_s + _START_S
             self.process = subprocess.Popen(
                 self.command,
                 stdin=subprocess.PIPE,
@@ -53,7 +57,7 @@ class Oracle:
         try:
             pickle.dump(row, self.process.stdin)
             self.process.stdin.flush()
-            if not select.select([self.process.stdout], [], [], self.limit_s)[0]:
+            if not select.select([self.process.stdout], [], [], limit_s)[0]:
                 self.process.kill()
                 self.close()
                 return None
