@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.string_hashes import fingerprint64, strong_hash
 from tfnb.core.tensor_shape import TensorShape
@@ -101,9 +102,10 @@ def _ragged_sparse_rows(
     if indices.ndim != 2 or values.ndim != 1 or shape.shape != (2,) or shape[0] != batch:
         return _sparse_rows(indices, values, shape, batch, place)
     rows: list[list[Any]] = [[] for _ in range(batch)]
-    for row, value in zip(np.maximum.accumulate(indices[:, :1]).tolist(), values.tolist()):
-        if row[0] < batch:
-            rows[max(row[0], 0)].append(value)
+    places = np.maximum.accumulate(indices[:, 0]).tolist() if indices.shape[1] else ()
+    for row, value in zip(places, values.tolist()):
+        if row < batch:
+            rows[max(row, 0)].append(value)
     return rows
 
 
@@ -129,16 +131,17 @@ def _columns(
         batch = dense[0].shape[0]
     else:
         batch = 0
-    found = [
-        rows_of(*parts, batch, place)
-        for place, parts in enumerate(zip(indices, values, shapes, strict=True))
-    ]
     for place, matrix in enumerate(dense):
         if matrix.shape[0] != batch:
             raise errors.invalid_argument(
                 f"Expected batch size {batch} got {matrix.shape[0]} at dense tensor {place}"
             )
-        found.append(matrix.tolist())
+    check_fits(np, (batch,), np.dtype(np.int64))
+    found = [
+        rows_of(*parts, batch, place)
+        for place, parts in enumerate(zip(indices, values, shapes, strict=True))
+    ]
+    found += [matrix.tolist() for matrix in dense]
     return found, batch
 
 
