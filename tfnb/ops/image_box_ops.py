@@ -295,6 +295,12 @@ def non_max_suppression_with_overlaps(
         raise errors.invalid_argument(
             f"max_output_size must be 0-D, got shape {shape_text(max_output_size.shape)}"
         )
+    thresholds = {"overlap_threshold": overlap_threshold, "score_threshold": score_threshold}
+    for name, value in thresholds.items():
+        if value.ndim:
+            raise errors.invalid_argument(
+                f"{name} must be 0-D, got shape {shape_text(value.shape)}"
+            )
     if overlaps.ndim != 2:
         raise errors.invalid_argument(f"overlaps must be 2-D{shape_text(overlaps.shape)}")
     if overlaps.shape[0] != overlaps.shape[1]:
@@ -304,6 +310,8 @@ def non_max_suppression_with_overlaps(
     if scores.shape[0] != overlaps.shape[0]:
         raise errors.invalid_argument("scores has incompatible shape")
     limit, threshold = int(max_output_size), np.float32(overlap_threshold)
+    if limit < 0:
+        raise errors.invalid_argument("output size must be non-negative")
     kept: list[int] = []
     for index in np.argsort(-scores, kind="stable").tolist():
         if len(kept) >= limit or not scores[index] > np.float32(score_threshold):
@@ -515,7 +523,7 @@ draw_bounding_boxes_op.not_differentiable()
     "DrawBoundingBoxesV2",
     "images: T, boxes: float, colors: float -> output: T",
     "T: {float, half} = DT_FLOAT",
-    shape=_drawn_shape,
+    shape=lambda c: c.with_rank_at_least(0, 3),
     **_CPU,
 )
 def draw_bounding_boxes_v2(xp: Any, images: Any, boxes: Any, colors: Any) -> Any:

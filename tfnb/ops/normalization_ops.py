@@ -365,12 +365,31 @@ def _batch_norm_grad(
     is_training: bool,
 ) -> tuple[Any, Any, Any, Any, Any]:
     rank = 5 if data_format in ("NDHWC", "NCDHW") else 4
+    for array in (y_backprop, x):
+        if array.ndim not in (4, 5):
+            raise errors.invalid_argument(
+                f"input must be 4 or 5-dimensional{shape_text(array.shape)}"
+            )
+    vectors = (
+        ("scale", "scale"),
+        ("saved mean", "reserve_space_1"),
+        ("saved variance", "reserve_space_2"),
+    )
+    for (name, _), vector in zip(vectors, (scale, mean, variance)):
+        if vector.ndim != 1:
+            raise errors.invalid_argument(f"{name} must be 1-dimensional{shape_text(vector.shape)}")
     if y_backprop.shape != x.shape:
         raise errors.invalid_argument(
             "x and y_backprop must have same shape, but x has shape "
             f"{shape_text(x.shape)} and y_backprop has shape {shape_text(y_backprop.shape)}"
         )
     axis = _channel_axis(data_format, rank)
+    for (_, name), vector in zip(vectors, (scale, mean, variance)):
+        if len(vector) != x.shape[axis]:
+            raise errors.invalid_argument(
+                f"{name} must have the same number of elements as the channels of x, got "
+                f"{len(vector)} and {x.shape[axis]}"
+            )
     dtype, stat_dtype = x.dtype, mean.dtype
     if not x.size:
         zeros, empty = xp.zeros(scale.shape, stat_dtype), xp.zeros(0, stat_dtype)

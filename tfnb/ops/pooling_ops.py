@@ -72,19 +72,28 @@ def _attr_pool_shape(rank: int, what: str) -> Any:
 
 
 def _input_pool_shape(c: InferenceContext, first: int = 1) -> TensorShape:
+    for index in (first, first + 1):
+        if (dims := c.with_rank(index, 1).dim_values) and dims[0] not in (None, 4):
+            raise ValueError(f"Dimension must be 4 but is {dims[0]}")
+    c.with_rank(0, 4)
     ksize, strides = c.constant_value(first), c.constant_value(first + 1)
     if ksize is None or strides is None:
-        c.with_rank(0, 4)
         return UNKNOWN_SHAPE
     return _pool_shape(c, 4, ksize.tolist(), strides.tolist(), "MaxPool")
 
 
 def _input_pool_shape_of_gradient(c: InferenceContext) -> TensorShape:
-    return (
-        merge_shapes(_input_pool_shape(c, 3), c.inputs[1])
-        if c.constant_value(3) is not None
-        else UNKNOWN_SHAPE
-    )
+    found = _input_pool_shape(c, 3)
+    merge_shapes(c.inputs[0], c.inputs[2])
+    return UNKNOWN_SHAPE if c.constant_value(3) is None else merge_shapes(found, c.inputs[1])
+
+
+def _pool_shape_of_second_gradient(rank: int, name: str) -> Any:
+    def shape(c: InferenceContext) -> TensorShape:
+        merge_shapes(c.inputs[0], c.inputs[2])
+        return merge_shapes(_attr_pool_shape(rank, name)(c), c.with_rank(1, rank))
+
+    return shape
 
 
 def _first_with_rank(rank: int) -> Any:
@@ -381,7 +390,7 @@ def _(op: Any, grad: Any) -> Any:
     _PADDING,
     _FORMAT,
     "T: realnumbertype",
-    shape=lambda c: merge_shapes(_attr_pool_shape(4, "MaxPoolGradGrad")(c), c.with_rank(1, 4)),
+    shape=_pool_shape_of_second_gradient(4, "MaxPoolGradGrad"),
 )
 def max_pool_grad_grad(
     xp: Any,
@@ -791,7 +800,7 @@ def _(op: Any, grad: Any) -> Any:
     "orig_input: T, orig_output: T, grad: T -> output: T",
     *_POOL5,
     "T: realnumbertype",
-    shape=lambda c: merge_shapes(_attr_pool_shape(5, "Pool3D")(c), c.with_rank(1, 5)),
+    shape=_pool_shape_of_second_gradient(5, "Pool3D"),
 )
 def max_pool3d_grad_grad(
     xp: Any,
@@ -805,6 +814,12 @@ def max_pool3d_grad_grad(
     data_format: str,
 ) -> Any:
     """The second derivative of MaxPool3D."""
+    named = {"tensor_in": orig_input, "tensor_out": orig_output, "out_grad_backprop": grad}
+    for name, array in named.items():
+        if not array.size:
+            raise errors.invalid_argument(
+                f"received empty tensor {name}: {shape_text(array.shape)}"
+            )
     return _max_pool_grad_grad(
         xp, orig_input, orig_output, grad, ksize, strides, padding, data_format
     )

@@ -174,6 +174,9 @@ def image_summary(
         raise errors.invalid_argument(
             "Tensor must be 4-D with last dim 1, 3, or 4, not " + shape_text(tensor.shape)
         )
+    if 0 in tensor.shape[1:]:
+        sizes = ", ".join(map(str, tensor.shape))
+        raise errors.invalid_argument(f"input tensor must have non-zero dims. Found: [{sizes}].")
     _, height, width, depth = tensor.shape
     if bad_color.ndim != 1 or len(bad_color) < depth:
         raise errors.invalid_argument(
