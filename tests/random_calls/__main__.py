@@ -10,8 +10,10 @@ tests/golden/random_calls.bin, which test_random_calls.py checks.
 from __future__ import annotations
 
 import argparse
+import os
 import pickle
 import select
+import signal
 import subprocess
 import sys
 import zlib
@@ -51,6 +53,7 @@ class Oracle:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                start_new_session=True,
             )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -58,7 +61,7 @@ class Oracle:
             pickle.dump(row, self.process.stdin)
             self.process.stdin.flush()
             if not select.select([self.process.stdout], [], [], limit_s)[0]:
-                self.process.kill()
+                os.killpg(self.process.pid, signal.SIGKILL)
                 self.close()
                 return None
             return pickle.load(self.process.stdout)
