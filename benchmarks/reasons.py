@@ -43,6 +43,11 @@ REASONS = {
         "no fast loop, a quarter."
     ),
     "conv3x3_56x56x64_b8": "Winograd's way in NumPy: OpenBLAS on 36 products, and transformations.",
+    "conv3x3_gradients": (
+        "Winograd's way in NumPy: less processor time than TensorFlow, but a third of it is "
+        "transformations in many small calls, which two threads cannot share as well as one "
+        "product of matrices."
+    ),
     "max_pool_32x56x56x64": "Three sweeps of `np.maximum` against one.",
     "elementwise10_cheap_4m": (
         "Ten vectorized loops over tiles in cache; below 1 in processor time. The wall's time is "
