@@ -490,8 +490,9 @@ def quantized_instance_norm(
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(x.shape)}")
     values = dequantized(x, low, high)
     axes = (1, 2)
-    centred = values - values.mean(axis=axes, keepdims=True, dtype=np.float32)
-    variance = np.square(centred).mean(axis=axes, keepdims=True, dtype=np.float32)
+    count = np.float32(x.shape[1] * x.shape[2])  # of nothing it is 0, and the mean NaN
+    centred = values - values.sum(axis=axes, keepdims=True, dtype=np.float32) / count
+    variance = np.square(centred).sum(axis=axes, keepdims=True, dtype=np.float32) / count
     normed = centred / np.sqrt(variance + np.float32(variance_epsilon))
     if output_range_given:
         new_low, new_high = np.float32(given_y_min), np.float32(given_y_max)
