@@ -7,9 +7,9 @@ watched, measured or limited runs on the reference executor.
 
 from __future__ import annotations
 
+import _thread
 import enum
 import logging
-import threading
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -64,16 +64,21 @@ def _load() -> None:
     behind for which all other threads wait for ever.
     """
     if not _is_loaded:
-        loading = threading.Thread(target=_load_here)
-        loading.start()
-        loading.join()
+        # Not a threading.Thread: its start takes a lock of the process, too.
+        loaded = _thread.allocate_lock()
+        loaded.acquire()
+        _thread.start_new_thread(_load_here, (loaded,))
+        loaded.acquire()
 
 
-def _load_here() -> None:
+def _load_here(loaded: _thread.LockType) -> None:
     global _is_loaded
-    for name in ("lowered_partition", "join"):
-        import_module(f"tfnb.common_runtime.lowering.{name}")
-    _is_loaded = True
+    try:
+        for name in ("lowered_partition", "join"):
+            import_module(f"tfnb.common_runtime.lowering.{name}")
+        _is_loaded = True
+    finally:
+        loaded.release()
 
 
 def lower(immutable: ImmutableExecutorState) -> LoweredStep | None:
