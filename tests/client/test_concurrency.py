@@ -23,7 +23,7 @@ import pytest
 
 import tfnb as tf
 import tfnb.common_runtime.lowering.join
-import tfnb.common_runtime.lowering.lowered_partition  # noqa: F401  # loaded before interrupts
+import tfnb.common_runtime.lowering.lowered_partition  # loaded before interrupts
 from tfnb.common_runtime.deadlines import DEADLINES
 from tfnb.common_runtime.executor import ExecutorState
 from tfnb.common_runtime.run_state import RunState
