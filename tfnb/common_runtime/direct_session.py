@@ -62,7 +62,7 @@ from tfnb.common_runtime.step_limits import LimitObserver
 from tfnb.common_runtime.step_stats_collector import RunRecorder, add_allocations
 from tfnb.common_runtime.thread_pool import NO_POOLS, InterOpThreadPools
 from tfnb.common_runtime.waiting import explain_steps, explained
-from tfnb.core import errors
+from tfnb.core import errors, op_registry
 from tfnb.core.made_once import made_once
 from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
@@ -100,6 +100,9 @@ class DirectSession(Session):
 
     def __init__(self, options: SessionOptions, device_mgr: DeviceMgr) -> None:
         config = self._config = options.config
+        for name in ("_Arg", "_Recv"):
+            # Loads what a step may need: an interrupt in its import would leave a lock behind.
+            op_registry.find(name)
         settings = session_settings.settings_of(config)
         self._thread_pools = InterOpThreadPools(config) if settings.has_pools else NO_POOLS
         self._default_pool = self._thread_pools.default

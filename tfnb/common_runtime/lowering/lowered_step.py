@@ -63,12 +63,13 @@ def _load() -> None:
     In a thread of its own, where no interrupt strikes: inside an import it would leave a lock
     behind for which all other threads wait for ever.
     """
-    if not _is_loaded:
+    while not _is_loaded:
         # Not a threading.Thread: its start takes a lock of the process, too.
         loaded = _thread.allocate_lock()
         loaded.acquire()
         _thread.start_new_thread(_load_here, (loaded,))
-        loaded.acquire()
+        # Until it has begun, a thread can be hit by what was meant for the one that started it.
+        loaded.acquire(timeout=1.0)
 
 
 def _load_here(loaded: _thread.LockType) -> None:
@@ -76,8 +77,8 @@ def _load_here(loaded: _thread.LockType) -> None:
     try:
         for name in ("lowered_partition", "join"):
             import_module(f"tfnb.common_runtime.lowering.{name}")
-        _is_loaded = True
     finally:
+        _is_loaded = True  # also after an error, which who asked meets again
         loaded.release()
 
 
