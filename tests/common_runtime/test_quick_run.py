@@ -121,3 +121,53 @@ def test_variables_are_read_and_written_the_short_way(
             one._plans.clear()
             assert settled(one, y, {x: 0.5}).quick is not None
             assert one.run(y, {x: 0.5}) == 7.5 + 2 * number
+
+
+def test_a_fetch_belongs_to_the_caller_whoever_else_has_the_array(session: tf.Session) -> None:
+    """An array that is asked for twice, assigned or passed on comes as a copy."""
+    x = tf.placeholder(tf.float32, [2])
+    y = x + 1.0
+    v = tf.Variable([0.0, 0.0])
+    session.run(v.initializer)
+    kept = tf.assign(v, y)
+    expected = {"alone": True, "twice": False, "assigned": False, "fed on": False}
+    cases = {"alone": [y * 2.0], "twice": [y, tf.identity(y)], "assigned": [y, kept.op]}
+    cases["fed on"] = [y, tf.identity(x)]
+    fed = np.ones(2, np.float32)
+    for name, fetches in cases.items():
+        session._plans.clear()
+        prepared = settled(session, fetches, {x: fed})
+        assert prepared.executors.alone.lowered.only.owns_fetches is expected[name]
+        first, *others = session.run(fetches, {x: fed})
+        first[:] = 7.0
+        assert not any(np.any(other == 7.0) for other in others if other is not None)
+    assert session.run(v).tolist() == [2.0, 2.0]
+    assert fed.tolist() == [1.0, 1.0]
+
+
+def test_a_number_beside_an_array_or_a_number_gives_the_same_either_way(
+    session: tf.Session,
+) -> None:
+    """Beside an array it is written as an array, which NumPy adds faster; nobody sees it."""
+    x = tf.placeholder(tf.float32)
+    y = (1.0 - x) / 3.0
+    first = session.run(y, {x: 0.3}), session.run(y, {x: [0.3, 0.4]})
+    assert settled(session, y, {x: 0.3}).quick is not None
+    for value, wanted in zip((0.3, [0.3, 0.4]), first, strict=True):
+        found = session.run(y, {x: value})
+        assert type(found) is type(wanted)
+        np.testing.assert_array_equal(found, wanted)
+    assert "a if v" in "".join(session.emitted_sources())
+
+
+def test_a_variable_that_was_dropped_is_made_anew(session: tf.Session) -> None:
+    """Its kernel knows the cell only for as long as the manager keeps it."""
+    v = tf.compat.v1.get_variable("v", initializer=1.0, use_resource=False)
+    session.run(v.initializer)
+    session._plans.clear()
+    assert settled(session, v).quick is not None
+    session._session.device_mgr.host.resource_manager.clear()
+    with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+        session.run(v)
+    session.run(v.initializer)
+    assert session.run(v) == 1.0

@@ -15,11 +15,10 @@ import weakref
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tfnb.client.feeds import Feed
 from tfnb.client.session_errors import explain, explain_interrupt
 from tfnb.client.tensor_handle import TensorHandle, is_handle_op
+from tfnb.common_runtime.fetched_values import as_numbers
 from tfnb.core import errors
 from tfnb.framework.operation import Operation
 
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from tfnb.client.fetches import FetchMapper
     from tfnb.client.session import BaseSession
     from tfnb.framework.tensor import Tensor
-
-_ndarray = np.ndarray
 
 
 class CallPlan:
@@ -123,28 +120,20 @@ class CallPlan:
             results = []
         else:
             try:
-                if options is not None or run_metadata is not None:
-                    results = self._run_prepared(executors, converted, options, run_metadata)
-                elif executors.quick is not None:
+                if options is None and run_metadata is None and executors.quick is not None:
                     results = executors.quick(self.runtime, converted)
                 else:
-                    results = self._run_prepared(executors, converted)
+                    prepared = executors, converted, options, run_metadata
+                    results = as_numbers(self._run_prepared(*prepared))
             except errors.OpError as error:
                 raise explain(error, self.graph, self) from error.__cause__
             except KeyboardInterrupt as interrupt:
                 explain_interrupt(interrupt, self.graph)
                 raise
         if self._only_value:
-            value = results[0]
-            if value.__class__ is _ndarray and value.ndim == 0:
-                value = value[()]
-            return value if self._finish is None else self._finish([value])[0]
+            return results[0] if self._finish is None else self._finish(results)[0]
         if self._only_operation:
             return None
-        results = [
-            value[()] if value.__class__ is _ndarray and value.ndim == 0 else value
-            for value in results
-        ]
         if self._finish is not None:
             results = self._finish(results)
         if self._answers is not None:

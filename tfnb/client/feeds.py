@@ -189,6 +189,11 @@ def _numeric_converter(tensor: Tensor, runtime: Any) -> Callable[[Any], Any]:
 
     def convert(value: Any) -> Any:
         kind = value.__class__
+        if kind is ndarray and value.dtype is dtype and value.shape == full_dims and rank:
+            # Nearly every value.
+            view = value.view()
+            view.setflags(False)
+            return view
         if kind is ndarray and value.dtype == dtype:
             array = value
         elif kind is float and takes_scalar and takes_python_float and tensor.shape is shape:

@@ -55,3 +55,10 @@ def own_all(results: list[Any]) -> list[Any]:
             found = value.read()
             results[position] = found.copy() if isinstance(found, _ndarray) else found
     return results
+
+
+def as_numbers(results: list[Any]) -> list[Any]:
+    """The values, arrays of rank 0 as NumPy scalars, text as bytes."""
+    return [
+        value[()] if value.__class__ is _ndarray and value.ndim == 0 else value for value in results
+    ]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.common_runtime.fetched_values import own_all
-from tfnb.common_runtime.run_state import RunState, next_step_id
+from tfnb.common_runtime.fetched_values import as_numbers, own_all
+from tfnb.common_runtime.run_state import RunState, step_ids
 from tfnb.common_runtime.running_nodes import runs_signature
 from tfnb.common_runtime.step_stats_collector import add_allocations
 from tfnb.core import errors
@@ -51,7 +51,7 @@ _NOT_PLAIN = frozenset((np.ndarray, RefCell))
 def quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> type_of_run | None:
     """A function ``run(session, feed values)`` for the plain steps of a signature.
 
-    It does not hold on to the session.
+    What it gives of rank 0 are NumPy scalars.  It does not hold on to the session.
 
     Returns:
       None where a step of the signature needs more.
@@ -71,6 +71,7 @@ def quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> type_of_run
         return None
     only, variant = lowered.only, lowered.variant_for
     call = None if only is None else only.call
+    computes = only is None or only.computes
     events, active = session.step_events, session._active
     begin, end = active.add, active.discard
     reaction_now, react = NUMERIC_REACTION.get, NUMERIC_REACTION.set
@@ -79,18 +80,19 @@ def quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> type_of_run
     @runs_signature(executors="executors", run_state="run_state")
     def run(session: DirectSession, feed_values: Sequence[Any]) -> list[Any]:
         if events.hooks is not IDLE_HOOKS:
-            return session.run_prepared(prepared, feed_values)
+            return as_numbers(session.run_prepared(prepared, feed_values))
         results: list[Any] = empty.copy()
         run_state = _new(_QuickRunState)
-        run_state.step_id = executors.last_step_id = next_step_id()
+        run_state.step_id = executors.last_step_id = next(step_ids)
         emitted: EmittedFunction | None = only
-        reaction = reaction_now()
+        reaction = reaction_now() if computes else None
         try:
             begin(run_state)
             # Whoever closes the session sees the step from now on; until now, the step sees them.
             if session._closed:
                 raise errors.cancelled("Session has been closed.")
-            react(IGNORE_ALL)
+            if computes:
+                react(IGNORE_ALL)
             if call is not None:
                 call(feed_values, results, _NO_STEP, run_state)
             else:
@@ -106,21 +108,25 @@ def quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> type_of_run
             raise found from found.__cause__
         finally:
             try:
-                react(reaction)
+                if computes:
+                    react(reaction)
                 end(run_state)
                 if session._closed:
                     session._end_of(run_state, None)
             except KeyboardInterrupt:
                 # Just before the end: nothing of the step may stay behind.
-                react(reaction)
+                if computes:
+                    react(reaction)
                 session._end_of(run_state, None)
                 raise
         if order is not None:
             results = [results[position] for position in order]
+        if emitted is not None and emitted.owns_fetches:
+            return results
         for value in results:
             if value.__class__ in _NOT_PLAIN:
                 del value  # or it would be held twice
-                return own_all(results)
+                return as_numbers(own_all(results))
         return results
 
     return run

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from tfnb.core.step_events import StepHooks
 
 # Step ids are unique in the process, so that per-step resources of two sessions never meet.
-_step_ids = itertools.count(1)
-next_step_id = _step_ids.__next__
+step_ids = itertools.count(1)
 # The wake-up call of steps in which nothing can wait.
 _NEVER = WakeUp()
 # What such a step has in place of an inbox: nothing can be put in.
@@ -57,7 +56,7 @@ _HELD = Held()
 
 def new_step_id() -> int:
     """An id that no other step or call has."""
-    return next(_step_ids)
+    return next(step_ids)
 
 
 class CallFrame:
@@ -136,7 +135,7 @@ class RunState:
         rendezvous: Rendezvous | None = None,
         pool: ThreadPool | None = None,
     ) -> None:
-        self.step_id = next(_step_ids)
+        self.step_id = next(step_ids)
         self.call_frame = call_frame
         self.hooks = hooks
         self.stop: BaseException | None = None

@@ -149,6 +149,8 @@ class ResourceMgr:
         self._lock = threading.RLock()
         self._containers: dict[str, dict[tuple[str, str], Any]] = {}  # guarded by self._lock
         self._is_finalized = False  # guarded by self._lock
+        # Grows whenever a resource goes; what was found before may be kept until then.
+        self.num_losses = 0  # guarded by self._lock
 
     def finalize(self) -> None:
         """Refuses new resources from now on; those that are there can be used."""
@@ -233,6 +235,7 @@ class ResourceMgr:
         with self._lock:
             entries = self._containers.get(handle.container, {})
             resource = entries.pop((handle.type_name, handle.name), None)
+            self.num_losses += 1
         if resource is None:
             raise errors.not_found(
                 f"Resource {handle.container}/{handle.name}/{handle.type_name} does not exist."
@@ -243,6 +246,7 @@ class ResourceMgr:
         """Drops every resource of one container ("" = the default one)."""
         with self._lock:
             entries = self._containers.pop(container or DEFAULT_CONTAINER, {})
+            self.num_losses += 1
         for resource in entries.values():
             _close(resource)
 
@@ -250,6 +254,7 @@ class ResourceMgr:
         """Drops everything."""
         with self._lock:
             containers, self._containers = self._containers, {}
+            self.num_losses += 1
         for entries in containers.values():
             for resource in entries.values():
                 _close(resource)

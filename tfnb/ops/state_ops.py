@@ -7,6 +7,7 @@ written to only where nobody else holds them.
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,14 +72,17 @@ def _new_cell(name: str, dtype: DType, shape: TensorShape) -> RefCell:
 def _variable(
     node: Any, dtype: DType, shape: TensorShape, container: str, shared_name: str
 ) -> RefCell:
-    name = shared_name or node.node_name
-    manager = node.resource_manager
-    found: RefCell | None = manager.find(container, LEGACY_VARIABLE, name)
-    if found is None:
-        found = manager.lookup_or_create(
+    # Every step asks: past properties, and a cell is kept for as long as none went.
+    manager, state = node.device.resource_manager, node.kernel.state
+    num_losses = manager.num_losses
+    found: tuple[RefCell, int] | None = state.get("cell")
+    if found is None or found[1] != num_losses:
+        name = shared_name or node.node_name
+        cell = manager.lookup_or_create(
             container, LEGACY_VARIABLE, name, lambda: _new_cell(name, dtype, shape)
         )
-    return found
+        found = state["cell"] = cell, num_losses
+    return found[0]
 
 
 def _old_variable_shape(c: InferenceContext) -> TensorShape:
@@ -203,16 +207,17 @@ def assign_op(xp: Any, ref: Any, value: Any, *, validate_shape: bool) -> Any:
     return ref
 
 
-def _update(ref: Any, value: Any, xp: Any, name: str) -> Any:
+def _update(ref: Any, value: Any, combine: Any, change: Any) -> Any:
     with ref.lock:
-        if ref.read().shape != value.shape:
+        old = ref.read()
+        shape = value.shape
+        if old.shape != shape:
             raise errors.invalid_argument("Parameters and update must be the same size")
-        combine = getattr(xp, name)
-        if value.shape == ():
-            ref.value = combine(ref.value, value)
+        if shape:
+            del old  # or it would be held twice
+            change(ref.writable(), value)
         else:
-            target = ref.writable()
-            combine(target, value, target)
+            ref.value = combine(old, value)
     return ref
 
 
@@ -225,7 +230,7 @@ def _update(ref: Any, value: Any, xp: Any, name: str) -> Any:
 )
 def assign_add_op(xp: Any, ref: Any, value: Any) -> Any:
     """Adds to a variable."""
-    return _update(ref, value, xp, "add")
+    return _update(ref, value, operator.add, operator.iadd)
 
 
 @register_op(
@@ -237,7 +242,7 @@ def assign_add_op(xp: Any, ref: Any, value: Any) -> Any:
 )
 def assign_sub_op(xp: Any, ref: Any, value: Any) -> Any:
     """Subtracts from a variable."""
-    return _update(ref, value, xp, "subtract")
+    return _update(ref, value, operator.sub, operator.isub)
 
 
 @register_op(

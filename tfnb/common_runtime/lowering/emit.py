@@ -25,6 +25,7 @@ import importlib
 import itertools
 import linecache
 import weakref
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ from tfnb.common_runtime.immutable_executor_state import (
     ASYNC,
     CONTEXT,
     PURE_ONE,
+    READ_CELL,
     READ_IF_CELL,
     READ_VALUE,
     RETVAL,
@@ -70,6 +72,7 @@ from tfnb.common_runtime.lowering.program import (
     Read,
     Segment,
     insides_of,
+    reads_of,
 )
 from tfnb.common_runtime.lowering.ranks import instructions_in, scalar_registers
 from tfnb.common_runtime.lowering.sums import first_sum, last_sum, next_sum, spread_sums
@@ -104,6 +107,8 @@ class EmittedFunction:
       args: the variables with the inputs of the node of a line, by line number.
       loops: name, first and last line of each loop; loop 1 counts in the variable ``turn1``.
       expressions: the lines in which a node is written as an expression.
+      computes: whether a kernel is called, or anything calculated.
+      owns_fetches: every fetch is a number, or an array that is made for it and nobody else has.
       call: ``call(args, retvals, step, run_state)``; gives the values of ``program.predicates``.
     """
 
@@ -117,6 +122,8 @@ class EmittedFunction:
         self.args = writer.args
         self.loops = writer.loops
         self.expressions = writer.expressions
+        self.computes = writer.computes
+        self.owns_fetches = writer.owns_fetches
         self.filename = f"<tfnb step {next(_numbers)}>"
         self._names: dict[str, Any] = dict(writer.names)
         self._kernels = writer.kernels
@@ -209,7 +216,14 @@ class _Writer:
         self.args: dict[int, list[str]] = {}
         self.loops: dict[int, tuple[str, int, int]] = {}
         self.expressions: set[int] = set()
+        self.computes = False
+        self.owns_fetches = True
+        self._made: set[str] = set()  # the results of expressions
+        self._num_reads = Counter(
+            itertools.chain.from_iterable(map(reads_of, instructions_in(program.root)))
+        )
         self.names: dict[str, Any] = {
+            "array": np.ndarray,
             "context": OpKernelContext,
             "count": itertools.count,
             "first_sum": first_sum,
@@ -313,6 +327,7 @@ class _Writer:
                 text = f"{instruction.target} = {name}({instruction.source})"
                 self._line(text, item, [instruction.source])
             case PartialSum():
+                self.computes = True
                 self._check(_COST_OF_EXPRESSION)
                 args = instruction.args
                 if instruction.number == 1:
@@ -402,6 +417,7 @@ class _Writer:
     # -- clusters
 
     def _cluster(self, cluster: Cluster, following: type_of_instruction | None) -> None:
+        self.computes = True
         if cluster.result in self._scalars:
             self._block(cluster.plain)
             return
@@ -456,6 +472,7 @@ class _Writer:
 
     def _segment(self, segment: Segment) -> None:
         """Kernels of a GPU that may become a graph."""
+        self.computes = True
         first, name = segment.plain[0], f"segment{segment.number}"
         member = first.plain[0] if isinstance(first, Cluster) else first
         assert isinstance(member, Compute)
@@ -520,12 +537,16 @@ class _Writer:
                 number = item.argument_index
                 self._line(f"if retvals[{number}] is not None: set_twice({number})", item, args)
             self._line(f"retvals[{item.argument_index}] = {args[0]}", item, args)
+            self.owns_fetches &= self._is_own(args[0])
         else:
+            self.computes = True
             expression = self._expression(instruction)
             if expression is not None:
                 self._check(_COST_OF_EXPRESSION)
-                text = f"{instruction.results[0]} = {self._write(expression, item, args)}"
+                written = self._write(expression, item, self._with_arrays(args))
+                text = f"{instruction.results[0]} = {written}"
                 self.expressions.add(len(self.items))
+                self._made.add(instruction.results[0])
             else:
                 self._check(1)
                 text = self._call(instruction)
@@ -535,6 +556,30 @@ class _Writer:
                 result = instruction.results[0]
                 unpacked = f"{result}, = outputs({self._item(item)}, {result})"
                 self._line(f"if {result}.__class__ in lists: {unpacked}", item)
+
+    def _is_own(self, register: str) -> bool:
+        """Whether a fetch is a number, or an array made by an expression for it alone."""
+        if register in self._made:
+            return self._num_reads[register] == 1
+        return isinstance(self._program.constants.get(register), np.number | np.bool)
+
+    def _with_arrays(self, args: list[str]) -> list[str]:
+        """The arguments of an expression, a number that meets an array being an array, too.
+
+        NumPy takes longer for an array and one of its numbers than for an array and an array.
+        """
+        others = [arg for arg in args if arg not in self._scalars]
+        if len(others) != 1:
+            return args
+        found = []
+        for arg in args:
+            value = self._program.constants.get(arg)
+            if isinstance(value, np.number | np.bool):
+                self.names[f"{arg}a"] = np.array(value)
+                found.append(f"({arg}a if {others[0]}.__class__ is array else {arg})")
+            else:
+                found.append(arg)
+        return found
 
     def _call(self, instruction: Compute) -> str:
         item, args, results = instruction.item, instruction.args, instruction.results
@@ -631,6 +676,11 @@ def _reader(item: NodeItem, number: int) -> Callable[[Any], Any]:
     entries = (item.dereference[number],)
     gives_value = how in (READ_VALUE, READ_IF_CELL)
 
+    def check(cell: Any) -> Any:
+        if cell.__class__ is not RefCell or cell.value is None:
+            dereference_by(entries, [None] * position + [cell])
+        return cell
+
     def read(cell: Any) -> Any:
         if isinstance(cell, RefCell) and gives_value:
             value = cell.value
@@ -640,7 +690,7 @@ def _reader(item: NodeItem, number: int) -> Callable[[Any], Any]:
         dereference_by(entries, args)
         return args[position]
 
-    return read
+    return check if how == READ_CELL else read
 
 
 def _chosen(index: Any, count: int) -> list[bool]:
