@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import io
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,9 @@ import pytest
 import tfnb as tf
 from tests.notebook.recorded_loop import HOSTILE
 from tfnb.notebook.scene import SceneNode, build_scene
+from tfnb.notebook.table import keep
 from tfnb.notebook.targets import TargetError
+from tfnb.notebook.values_svg import values_table
 from tfnb.notebook.views.export import export
 from tfnb.notebook.views.widget import SceneWidget
 
@@ -53,6 +57,28 @@ def test_each_view_is_a_page(ran: Any, tmp_path: Path, view: str) -> None:
     assert f'"view": "{view}"' in text
     assert not re.search(r"""(?:src|href)=["']?https?:""", text)
     assert "default-src 'none'" in text
+
+
+def test_tables_are_pages_and_text(ran: Any, tmp_path: Path) -> None:
+    """Partial runs of a session, what was compared last, the values shown last."""
+    ran.partial_run_setup(["y:0"], ["x:0"])
+    with tf.notebook.values("y") as seen:
+        ran.run("y:0", {"x:0": [1.0, 2.0]})
+    with contextlib.redirect_stdout(io.StringIO()):
+        seen.show()
+    keep("values", values_table(seen.seen(), ran.graph), repr(seen))
+    runs = [tf.debugger.record_values(ran, "y:0", {"x:0": [n, 2.0]}) for n in (1.0, 5.0)]
+    assert runs
+    for view, expected in (("partial", "not fed"), ("compare", "y"), ("values", "6")):
+        page = export(tmp_path / f"{view}.html", ran, view=view).read_text("utf-8")
+        traits = json.loads(re.search(r'id="traits">(.*?)</script>', page, re.S)[1])  # type: ignore[index]
+        assert traits["_options"]["view"] == view
+        assert expected in json.dumps(traits["_table"])
+        assert expected in export(tmp_path / f"{view}.txt", ran, view=view).read_text("utf-8")
+    with pytest.raises(TargetError, match="no picture"):
+        export(tmp_path / "table.svg", ran, view="compare")
+    with pytest.raises(TargetError, match="say which"):
+        export(tmp_path / "partial.txt", "nobody", view="partial")
 
 
 @pytest.mark.parametrize(("view", "expected"), [("graph", "y  Add"), ("passes", "1. pruning")])

@@ -15,7 +15,7 @@ from anywidget import AnyWidget
 
 from tfnb.notebook.attr_text import cut_middle
 from tfnb.notebook.lab_snapshot import find_session, session_key
-from tfnb.notebook.table import latest, table_widget
+from tfnb.notebook.table import table_widget
 from tfnb.notebook.targets import (
     SignatureViews,
     TargetError,
@@ -32,6 +32,7 @@ from tfnb.notebook.views.passes import passes_widget
 from tfnb.notebook.views.placement import placement_widget
 from tfnb.notebook.views.progress import Watch
 from tfnb.notebook.views.record import Recording
+from tfnb.notebook.views.values import latest_values
 from tfnb.notebook.views.widget import SceneWidget, talking_over
 
 if TYPE_CHECKING:
@@ -225,8 +226,7 @@ class LabViews:
         _follow(view, "partial", lambda: partial_table(found, found.partial_runs()))
 
     def _values(self, view: _View, session: str, signature: int | None) -> None:
-        nothing = "No values yet: begin a cell with %%tfnb values and names of tensors."
-        _follow(view, "values", lambda: latest("values", nothing))
+        _follow(view, "values", latest_values)
 
     def _compare(self, view: _View, session: str, signature: int | None) -> None:
         _follow(view, "compare", latest_comparison)

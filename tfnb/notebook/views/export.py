@@ -5,14 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tfnb.client.session import BaseSession
+from tfnb.framework.default_session import get_default_session
 from tfnb.notebook.pass_scenes import passes_text
 from tfnb.notebook.scene_svg import scene_svg
 from tfnb.notebook.scene_text import scene_text
 from tfnb.notebook.targets import TargetError, find_signature, find_target
+from tfnb.notebook.views.compare import latest_comparison
 from tfnb.notebook.views.graph import HEIGHT
+from tfnb.notebook.views.partial import partial_table
 from tfnb.notebook.views.partitions import partitions_scene
 from tfnb.notebook.views.passes import pictures_of, told_passes
 from tfnb.notebook.views.placement import placement_scene
+from tfnb.notebook.views.values import latest_values
 from tfnb.notebook.widget_page import widget_page
 
 if TYPE_CHECKING:
@@ -21,7 +26,8 @@ if TYPE_CHECKING:
 
     from tfnb.notebook.scene import Scene
 
-VIEWS = ("graph", "placement", "partitions", "passes")
+_TABLES = ("partial", "compare", "values")
+VIEWS = ("graph", "placement", "partitions", "passes", *_TABLES)
 FORMS = (".html", ".svg", ".txt")
 
 
@@ -42,8 +48,10 @@ def export(
 
     Args:
       path: where to.
-      target: as for the view; without it the default graph, or the last run.
-      view: ``"graph"``, ``"placement"``, ``"partitions"`` or ``"passes"``.
+      target: as for the view; without it the default graph, or the last run.  The partial runs in
+        flight are those of a session; what was compared or kept last knows no target.
+      view: ``"graph"``, ``"placement"``, ``"partitions"``, ``"passes"``, ``"partial"``,
+        ``"compare"`` or ``"values"``.
       colour_by: what colours mean; see :func:`tfnb.notebook.graph`.
       height: of the drawing in a page, in CSS pixels.
       namespace: where a text may also be the name of a variable.
@@ -63,7 +71,9 @@ def export(
             f"'{file.name}' says no form: it has to end with {', '.join(FORMS)}. For a PNG press "
             "the button above the drawing."
         )
-    if view == "passes":
+    if view in _TABLES:
+        text = _table(view, target, file.suffix, height, namespace)
+    elif view == "passes":
         text = _passes(target, file.suffix, height, namespace)
     else:
         default = "kind" if view == "graph" else "device"
@@ -100,3 +110,21 @@ def _passes(target: Any, form: str, height: int, namespace: Mapping[str, Any] | 
         "_options": {"view": "passes", "colourBy": "change", "height": height},
     }
     return widget_page(traits, "passes")
+
+
+def _table(
+    view: str, target: Any, form: str, height: int, namespace: Mapping[str, Any] | None
+) -> str:
+    if form == ".svg":
+        raise TargetError("A table is no picture: save it as .html or .txt.")
+    if view != "partial":
+        state, text = latest_comparison() if view == "compare" else latest_values()
+    else:
+        found = (namespace or {}).get(target) if isinstance(target, str) else target
+        session = found if target else get_default_session()
+        if not isinstance(session, BaseSession):
+            raise TargetError("Partial runs are those of a session; say which.")
+        state, text = partial_table(session, session.partial_runs())
+    if form == ".txt":
+        return text + "\n"
+    return widget_page({"_table": state, "_options": {"view": view, "height": height}}, view)

@@ -9,7 +9,7 @@ from tfnb.core.step_events import unwatch_sessions, watch_sessions
 from tfnb.framework.operation import Operation
 from tfnb.framework.tensor import Tensor
 from tfnb.notebook.shell import current_shell, is_notebook
-from tfnb.notebook.table import keep, show_table, table_widget
+from tfnb.notebook.table import keep, latest, show_table, table_widget
 from tfnb.notebook.targets import session_of
 from tfnb.notebook.values_svg import values_svg, values_table, values_text
 
@@ -108,6 +108,11 @@ class Values:
 
     def __repr__(self) -> str:
         return values_text(self.seen())
+
+
+def latest_values() -> tuple[dict[str, Any], str]:
+    """The table of the values that were shown last, and its text."""
+    return latest("values", "No values yet: begin a cell with %%tfnb values and names of tensors.")
 
 
 def _last_step(one: WatchedTensor) -> int:
