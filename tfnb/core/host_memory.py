@@ -85,11 +85,14 @@ def check_fits(xp: Any, shape: Sequence[int], dtype: np.dtype[Any]) -> None:
     Raises:
         InvalidArgumentError: It would have more than 2**63 - 1 elements, counted from the first
             dimension on, so that a later 0 does not help.
+        InternalError: It is empty, but NumPy has no array with its other dimensions.
         TensorTooLargeError: It cannot be held; the executor makes it a ResourceExhaustedError.
     """
     num_bytes = math.prod(shape) * dtype.itemsize
     if num_bytes > _SMALL or not num_bytes:
         check_countable(shape)
+    if not num_bytes and math.prod(n for n in shape if n) * dtype.itemsize > _MOST_ELEMENTS:
+        raise errors.internal("Could not allocate ndarray")
     if xp is not np:
         return
     if _of_thread.limit is not None and num_bytes > _of_thread.limit:

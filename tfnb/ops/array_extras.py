@@ -60,20 +60,25 @@ def unravel_index(xp: Any, indices: Any, dims: Any) -> Any:
             f'The indices can only be 1-D, got "{shape_text(dims.shape)}"'
         )
     sizes = dims.tolist()
-    if 0 in sizes:
-        raise errors.invalid_argument(
-            "Input dims cannot contain a dim of zero, but dims contains zero at index "
-            f"{sizes.index(0)}"
-        )
+    count = 1
+    for index, size in enumerate(sizes):
+        if size <= 0:
+            told = "be negative" if size else "contain a dim of zero, but dims contains zero"
+            raise errors.invalid_argument(f"Input dims cannot {told} at index {index}")
+        count *= size
+        if count > np.iinfo(dims.dtype).max:
+            raise errors.invalid_argument(
+                f"Input dims product is causing integer overflow: {sizes}"
+            )
     if not indices.size:
         raise errors.invalid_argument(
             "received empty tensor indices: Tensor<type: "
             f"{indices.dtype.name} shape: {shape_text(indices.shape)} values: >"
         )
-    if (indices >= np.prod(sizes)).any():
+    if (indices >= count).any():
         raise errors.invalid_argument("index is out of bound as with dims")
     # Negative indices are cut towards zero, as C++ divides.
-    rest = np.fmod(indices, np.prod(sizes, dtype=indices.dtype))
+    rest = np.fmod(indices, indices.dtype.type(count))
     out = np.empty((len(sizes), *indices.shape), dims.dtype)
     for axis in range(len(sizes) - 1, 0, -1):
         out[axis] = np.fmod(rest, sizes[axis])

@@ -85,6 +85,8 @@ def _fused_mat_mul(
     product = mat_mul.function(  # type: ignore[misc]
         xp, a, b, transpose_a=transpose_a, transpose_b=transpose_b
     )
+    if not (product.size and a.size):
+        return product  # without the bias, as TensorFlow gives it
     result = product + _bias(args[0], product.shape[-1])
     return _activated(xp, result, activation, leakyrelu_alpha) if activation else result
 
@@ -150,6 +152,8 @@ def _fused_conv2d(
         data_format=data_format,
         dilations=dilations,
     )
+    if not result.size:
+        return result
     if first == "BiasAdd":
         if len(args) != 1:
             raise errors.invalid_argument("Fused Conv2D must have one extra argument: bias.")

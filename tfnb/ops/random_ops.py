@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
-from tfnb.core.host_memory import check_fits
+from tfnb.core.host_memory import check_countable, check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape, dimension_value
@@ -78,11 +78,11 @@ def multinomial_shape(c: InferenceContext) -> TensorShape:
     return TensorShape([rows[0] if rows else None, None if samples is None else int(samples)])
 
 
-def wanted_shape(shape: Any) -> tuple[int, ...]:
-    """The shape that a kernel's input asks for.
+def wanted_shape(shape: Any, dtype: DType | None = None, xp: Any = np) -> tuple[int, ...]:
+    """The shape that a kernel's input asks for; with `dtype` such a tensor must fit.
 
     Raises:
-      InvalidArgumentError: it is no vector, or a dimension is negative.
+      InvalidArgumentError: it is no vector, a dimension is negative, or there are too many.
     """
     if shape.ndim != 1:
         raise errors.invalid_argument(
@@ -92,6 +92,10 @@ def wanted_shape(shape: Any) -> tuple[int, ...]:
     for size in sizes:
         if size < 0:
             raise errors.invalid_argument(f"Dimension {size} must be >= 0")
+    if dtype is None:
+        check_countable(sizes)
+    else:
+        check_fits(xp, sizes, dtype.numpy_dtype)
     return sizes
 
 
@@ -128,8 +132,7 @@ def _draw(
     draw: Callable[..., Any],
     *limits: int,
 ) -> Any:
-    sizes = wanted_shape(shape)
-    check_fits(ctx.xp, sizes, dtype.numpy_dtype)
+    sizes = wanted_shape(shape, dtype, ctx.xp)
     count = product(sizes)
     generator = generator_of(ctx, *seeds).reserve_outputs(count)
     return draw(ctx.xp, generator, count, dtype, *limits).reshape(sizes)

@@ -196,7 +196,7 @@ def scatter_nd(
 
 
 def _tensor_scatter_shape(c: InferenceContext) -> TensorShape:
-    return scatter_nd_shape_of(c, c.inputs[0], 1, 2)
+    return scatter_nd_shape_of(c, c.with_rank_at_least(0, 1), 1, 2)
 
 
 @register_op(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
@@ -87,6 +88,7 @@ def _reduce_runs(
         rows = int(ids[-1]) + 1 if ids.size else 0
     elif ids.size and int(ids[-1]) >= rows:
         raise errors.invalid_argument("segment ids must be < num_segments")
+    check_fits(xp, (rows, *data.shape[1:]), data.dtype)
     out = xp.full((rows, *data.shape[1:]), empty, data.dtype)
     if ids.size and data.size:
         if xp is np:
@@ -297,9 +299,10 @@ def _unsorted(
             f"data.shape = {shape_text(data.shape)} does not start with segment_ids.shape = "
             f"{shape_text(segment_ids.shape)}"
         )
-    rows = int(num_segments)
+    rows = int(num_segments.astype(segment_ids.dtype))
     if rows < 0:
         raise errors.invalid_argument(f"Input num_segments == {rows} must not be negative.")
+    check_fits(xp, (rows, *data.shape[rank:]), data.dtype)
     ids = segment_ids.reshape(-1)
     wide = _widened(data)
     values = wide.reshape(ids.size, *data.shape[rank:])

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
-from tfnb.core.host_memory import check_countable
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import merge_dims
 from tfnb.core.tensor_shape import TensorShape
@@ -97,14 +96,15 @@ def _drawn(
     resource: Any,
     algorithm: Any,
     shape: Any,
-    draw: Callable[[Philox, int], Any],
+    dtype: DType,
+    draw: Callable[..., Any],
+    *limits: int,
 ) -> Any:
-    sizes = wanted_shape(shape)
-    check_countable(sizes)
+    sizes = wanted_shape(shape, dtype)
     count = product(sizes)
     number = _scalar(algorithm, "algorithm")
     generator, _ = _taken(ctx, resource, number, count * BLOCKS_PER_OUTPUT)
-    return draw(generator, count).reshape(sizes)
+    return draw(np, generator, count, dtype, *limits).reshape(sizes)
 
 
 # ------------------------------------------------------------------------------------------- shapes
@@ -177,7 +177,7 @@ def non_deterministic_ints(xp: Any, shape: Any, *, dtype: DType) -> Any:
     """Integers that nobody can foretell, from the operating system."""
     if dtype.name not in ("int32", "int64", "uint32", "uint64"):
         raise errors.invalid_argument(f"Unsupported dtype: {dtype.name}")
-    sizes = wanted_shape(shape)
+    sizes = wanted_shape(shape, dtype)
     kind = np.dtype(dtype.as_numpy_dtype)
     return np.frombuffer(secrets.token_bytes(product(sizes) * kind.itemsize), kind).reshape(sizes)
 
@@ -193,9 +193,7 @@ def stateful_uniform(
     ctx: OpKernelContext, resource: Any, algorithm: Any, shape: Any, *, dtype: DType
 ) -> Any:
     """Numbers in [0, 1)."""
-    return _drawn(
-        ctx, resource, algorithm, shape, lambda g, n: distributions.uniform(np, g, n, dtype)
-    )
+    return _drawn(ctx, resource, algorithm, shape, dtype, distributions.uniform)
 
 
 @register_op("StatefulStandardNormalV2", _DRAW, *_FLOAT, shape=_state_shape, **_CPU)
@@ -203,9 +201,7 @@ def stateful_standard_normal_v2(
     ctx: OpKernelContext, resource: Any, algorithm: Any, shape: Any, *, dtype: DType
 ) -> Any:
     """Normally distributed numbers."""
-    return _drawn(
-        ctx, resource, algorithm, shape, lambda g, n: distributions.normal(np, g, n, dtype)
-    )
+    return _drawn(ctx, resource, algorithm, shape, dtype, distributions.normal)
 
 
 @register_op("StatefulTruncatedNormal", _DRAW, *_FLOAT, shape=_state_shape, **_CPU)
@@ -213,13 +209,7 @@ def stateful_truncated_normal(
     ctx: OpKernelContext, resource: Any, algorithm: Any, shape: Any, *, dtype: DType
 ) -> Any:
     """Normally distributed numbers between -2 and 2."""
-    return _drawn(
-        ctx,
-        resource,
-        algorithm,
-        shape,
-        lambda g, n: distributions.truncated_normal(np, g, n, dtype),
-    )
+    return _drawn(ctx, resource, algorithm, shape, dtype, distributions.truncated_normal)
 
 
 @register_op(
@@ -234,7 +224,7 @@ def stateful_standard_normal(
     ctx: OpKernelContext, resource: Any, shape: Any, *, dtype: DType
 ) -> Any:
     """The same with the algorithm as the first number of the state."""
-    sizes = wanted_shape(shape)
+    sizes = wanted_shape(shape, dtype)
     count = product(sizes)
     generator, _ = _taken(ctx, resource, _PHILOX, count * BLOCKS_PER_OUTPUT, first=1)
     return distributions.normal(np, generator, count, dtype).reshape(sizes)
@@ -261,13 +251,8 @@ def stateful_uniform_int(
 ) -> Any:
     """Integers in [minval, maxval)."""
     limits = checked_limits(minval, maxval)
-    return _drawn(
-        ctx,
-        resource,
-        algorithm,
-        shape,
-        lambda g, n: distributions.uniform_integers(np, g, n, dtype, *limits),
-    )
+    draw = distributions.uniform_integers
+    return _drawn(ctx, resource, algorithm, shape, dtype, draw, *limits)
 
 
 @register_op(
@@ -282,9 +267,7 @@ def stateful_uniform_full_int(
     ctx: OpKernelContext, resource: Any, algorithm: Any, shape: Any, *, dtype: DType
 ) -> Any:
     """Integers from the whole range of the type."""
-    return _drawn(
-        ctx, resource, algorithm, shape, lambda g, n: distributions.full_integers(np, g, n, dtype)
-    )
+    return _drawn(ctx, resource, algorithm, shape, dtype, distributions.full_integers)
 
 
 def _binomial_shape(c: InferenceContext) -> TensorShape:

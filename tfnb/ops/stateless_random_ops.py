@@ -8,13 +8,14 @@ builds the newer ones.
 from __future__ import annotations
 
 import enum
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext
+from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext, broadcast_shapes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies, name_scope
@@ -132,9 +133,11 @@ def _from_key(key: Any, counter: Any, alg: Any, shape: Any = ()) -> Philox:
             f"key must have shape [{_KEY_SIZE}], not {shape_text(key.shape)}. (Note that batched "
             "keys are not supported yet.)"
         )
-    if counter.ndim != 1 or len(counter) < 1:
+    # The number of the algorithm is the least length, too.
+    least = 1 if int(alg) == _AUTO_SELECT else max(1, int(alg))
+    if counter.ndim != 1 or len(counter) < least:
         raise errors.invalid_argument(
-            f"counter must be a vector with length at least {_COUNTER_SIZE}; got shape: "
+            f"counter must be a vector with length at least {least}; got shape: "
             f"{shape_text(counter.shape)}. (Note that batched counters are not supported yet.)"
         )
     words = [*counter.tolist(), 0]
@@ -149,17 +152,23 @@ def _fill(
     draw: Callable[..., Any],
     *limits: int,
 ) -> Any:
-    sizes = wanted_shape(shape)
+    sizes = wanted_shape(shape, dtype, xp)
     return draw(xp, generator, product(sizes), dtype, *limits).reshape(sizes)
 
 
-def _samples(shape: Any, parameters: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+def _samples(
+    shape: Any, parameters: tuple[int, ...], dtype: DType | None = None
+) -> tuple[tuple[int, ...], int]:
     """The wanted shape, and how many samples of each parameter it holds.
+
+    With `dtype` it must fit, and nothing is checked of an empty one.
 
     Raises:
       InvalidArgumentError: the shape does not end with that of the parameters.
     """
-    sizes = wanted_shape(shape)
+    sizes = wanted_shape(shape, dtype)
+    if dtype is not None and 0 in sizes:
+        return sizes, 0
     if len(sizes) < len(parameters) or sizes[len(sizes) - len(parameters) :] != parameters:
         raise errors.invalid_argument("Shape passed in must end with broadcasted shape.")
     return sizes, product(sizes[: len(sizes) - len(parameters)])
@@ -312,6 +321,7 @@ stateless_random_binomial.not_differentiable()
 
 def _seeded_bounded_shape(c: InferenceContext) -> TensorShape:
     _check_seed_shape(c, 1)
+    reduce(broadcast_shapes, c.inputs[2:])
     return random_shape(c)
 
 
@@ -372,7 +382,7 @@ def _(op: Any, grad: Any) -> Any:
 def stateless_random_poisson(xp: Any, shape: Any, seed: Any, lam: Any, *, dtype: DType) -> Any:
     """Poisson(lam)."""
     generator = _from_seed(seed)
-    sizes, samples = _samples(shape, lam.shape)
+    sizes, samples = _samples(shape, lam.shape, dtype)
     found = random_rejection.poisson(generator, lam, samples)
     return found.reshape(sizes).astype(dtype.as_numpy_dtype)
 
@@ -400,7 +410,7 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def _gamma(shape: Any, generator: Philox, alpha: Any) -> Any:
-    sizes, samples = _samples(shape, alpha.shape)
+    sizes, samples = _samples(shape, alpha.shape, dtypes.as_dtype(alpha.dtype))
     return random_rejection.gamma(generator, alpha, samples).reshape(sizes).astype(alpha.dtype)
 
 
