@@ -91,17 +91,19 @@ def _large(function: Any, x: Any) -> Any:
     return out
 
 
-# Exponentials of numbers within this can be added up as they are.
-_SAFE = 40
+# Sums of exponentials between these lost nothing: none was too large, and what was too small for a
+# float is too small beside them.
+_LEAST_SUM, _LARGEST_SUM = 0.5, 1e30
 
 
 def _softmax_rows(x: Any, out: Any) -> None:
-    if x.max() <= _SAFE and x.min() >= -_SAFE:
-        np.exp(x, out=out)
-    else:
+    np.exp(x, out=out)
+    total = sum_over(np, out, (1,), True)
+    if not (total.min() >= _LEAST_SUM and total.max() <= _LARGEST_SUM):
         np.subtract(x, x.max(axis=1, keepdims=True), out=out)
         np.exp(out, out=out)
-    np.multiply(out, x.dtype.type(1) / sum_over(np, out, (1,), True), out=out)
+        total = sum_over(np, out, (1,), True)
+    np.multiply(out, x.dtype.type(1) / total, out=out)
 
 
 def _log_softmax_rows(x: Any, out: Any) -> None:
