@@ -17,7 +17,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops import array_ops
-from tfnb.ops.large_arrays import mapped, own, tiled, zero_where
+from tfnb.ops.large_arrays import LEAST_MAPPED, mapped, own, tiled, zero_where
 
 EXPORTS = {
     "tf": [
@@ -39,6 +39,13 @@ _FLOAT = "T: {bfloat16, half, float, double}"
 _FLOAT_OR_COMPLEX = "T: {bfloat16, half, float, double, complex64, complex128}"
 _SIGNED = "T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}"
 _INTEGER = "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}"
+
+
+def _mapped_expressions(op: Any, function: Any) -> None:
+    """Says that an op is a function, which threads share for a large array only."""
+    op.expression("{f}({x})", scalars_only=True, f=function)
+    op.expression("{f}({x}) if {x}.size < {least} else {kernel}", f=function, least=LEAST_MAPPED)
+
 
 # ------------------------------------------------------------------------------------------- signs
 
@@ -133,7 +140,7 @@ def sqrt_op(xp: Any, x: Any) -> Any:
     return mapped(xp, xp.sqrt, x)
 
 
-sqrt_op.expression("{sqrt}({x})", scalars_only=True, sqrt=np.sqrt)
+_mapped_expressions(sqrt_op, np.sqrt)
 sqrt_op.tile("{sqrt}({x}, out={out})", sqrt=np.sqrt)
 
 
@@ -314,7 +321,7 @@ def rint(xp: Any, x: Any) -> Any:
     return xp.rint(x)
 
 
-rint.expression("{rint}({x})", scalars_only=True, rint=np.rint)
+rint.expression("{rint}({x})", rint=np.rint)
 rint.tile("{rint}({x}, out={out})", rint=np.rint)
 
 
@@ -329,7 +336,7 @@ def floor_op(xp: Any, x: Any) -> Any:
     return xp.floor(x)
 
 
-floor_op.expression("{floor}({x})", scalars_only=True, floor=np.floor)
+floor_op.expression("{floor}({x})", floor=np.floor)
 floor_op.tile("{floor}({x}, out={out})", floor=np.floor)
 
 
@@ -344,7 +351,7 @@ def ceil_op(xp: Any, x: Any) -> Any:
     return xp.ceil(x)
 
 
-ceil_op.expression("{ceil}({x})", scalars_only=True, ceil=np.ceil)
+ceil_op.expression("{ceil}({x})", ceil=np.ceil)
 ceil_op.tile("{ceil}({x}, out={out})", ceil=np.ceil)
 
 
@@ -359,7 +366,7 @@ def is_nan(xp: Any, x: Any) -> Any:
     return xp.isnan(x)
 
 
-is_nan.expression("{isnan}({x})", scalars_only=True, isnan=np.isnan)
+is_nan.expression("{isnan}({x})", isnan=np.isnan)
 
 
 @register_op("IsInf", "x: T -> y: bool", _FLOAT, shape=unchanged_shape)
@@ -368,7 +375,7 @@ def is_inf(xp: Any, x: Any) -> Any:
     return xp.isinf(x)
 
 
-is_inf.expression("{isinf}({x})", scalars_only=True, isinf=np.isinf)
+is_inf.expression("{isinf}({x})", isinf=np.isinf)
 
 
 @register_op("IsFinite", "x: T -> y: bool", _FLOAT, shape=unchanged_shape)
@@ -377,7 +384,7 @@ def is_finite(xp: Any, x: Any) -> Any:
     return xp.isfinite(x)
 
 
-is_finite.expression("{isfinite}({x})", scalars_only=True, isfinite=np.isfinite)
+is_finite.expression("{isfinite}({x})", isfinite=np.isfinite)
 
 
 # ------------------------------------------------------------------------ exponentials, logarithms
@@ -389,7 +396,7 @@ def exp_op(xp: Any, x: Any) -> Any:
     return mapped(xp, xp.exp, x)
 
 
-exp_op.expression("{exp}({x})", scalars_only=True, exp=np.exp)
+_mapped_expressions(exp_op, np.exp)
 exp_op.tile("{exp}({x}, out={out})", exp=np.exp)
 
 
@@ -405,7 +412,7 @@ def expm1(xp: Any, x: Any) -> Any:
     return mapped(xp, xp.expm1, x)
 
 
-expm1.expression("{expm1}({x})", scalars_only=True, expm1=np.expm1)
+_mapped_expressions(expm1, np.expm1)
 expm1.tile("{expm1}({x}, out={out})", expm1=np.expm1)
 
 
@@ -421,7 +428,7 @@ def log(xp: Any, x: Any) -> Any:
     return mapped(xp, xp.log, x)
 
 
-log.expression("{log}({x})", scalars_only=True, log=np.log)
+_mapped_expressions(log, np.log)
 log.tile("{log}({x}, out={out})", log=np.log)
 
 
@@ -437,7 +444,7 @@ def log1p(xp: Any, x: Any) -> Any:
     return mapped(xp, xp.log1p, x)
 
 
-log1p.expression("{log1p}({x})", scalars_only=True, log1p=np.log1p)
+_mapped_expressions(log1p, np.log1p)
 log1p.tile("{log1p}({x}, out={out})", log1p=np.log1p)
 
 
@@ -504,7 +511,7 @@ def sin(xp: Any, x: Any) -> Any:
     return mapped(xp, xp.sin, x)
 
 
-sin.expression("{sin}({x})", scalars_only=True, sin=np.sin)
+_mapped_expressions(sin, np.sin)
 sin.tile("{sin}({x}, out={out})", sin=np.sin)
 
 
@@ -520,7 +527,7 @@ def cos(xp: Any, x: Any) -> Any:
     return mapped(xp, xp.cos, x)
 
 
-cos.expression("{cos}({x})", scalars_only=True, cos=np.cos)
+_mapped_expressions(cos, np.cos)
 cos.tile("{cos}({x}, out={out})", cos=np.cos)
 
 
@@ -619,7 +626,7 @@ def tanh(xp: Any, x: Any) -> Any:
     return mapped(xp, xp.tanh, x)
 
 
-tanh.expression("{tanh}({x})", scalars_only=True, tanh=np.tanh)
+_mapped_expressions(tanh, np.tanh)
 tanh.tile("{tanh}({x}, out={out})", tanh=np.tanh)
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 TILE = 1 << 18
 # Elements from which an array is large.
 LARGE = 1 << 13
+# Elements from which threads share an expensive function's work.
+LEAST_MAPPED = 2 * TILE
 # So many numbers are added one after another, at most, in float32.
 _BLOCK = 1024
 # Rows up to this length are one product; its error is that of a sum in a few dozen parts.
@@ -97,7 +99,7 @@ def shard_rows(rows: int, row_size: int, work: Callable[[int, int], object]) -> 
 
 def mapped(xp: Any, function: Callable[..., Any], x: Any) -> Any:
     """``function(x)``, an expensive ufunc, a large array divided among threads."""
-    if not is_large(xp, x, 2 * TILE) or num_threads() == 1 or not x.flags.c_contiguous:
+    if not is_large(xp, x, LEAST_MAPPED) or num_threads() == 1 or not x.flags.c_contiguous:
         return function(x)
     out = np.empty_like(x)
     flat, target = x.reshape(-1), out.reshape(-1)

@@ -154,17 +154,21 @@ def _integer_product(xp: Any, a: Any, b: Any) -> Any:
 )
 def mat_mul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     """The matrix product a b, either one transposed first if asked."""
-    for index, matrix in enumerate((a, b)):
-        if matrix.ndim != 2:
-            raise errors.invalid_argument(
-                f"In[{index}] is not a matrix. Instead it has shape {shape_text(matrix.shape)}"
-            )
+    if a.ndim != 2 or b.ndim != 2:
+        index, matrix = (0, a) if a.ndim != 2 else (1, b)
+        raise errors.invalid_argument(
+            f"In[{index}] is not a matrix. Instead it has shape {shape_text(matrix.shape)}"
+        )
     left = a.T if transpose_a else a
     right = b.T if transpose_b else b
-    if left.shape[1] != right.shape[0]:
+    (rows, inner), (others, columns) = left.shape, right.shape
+    if inner != others:
         raise errors.invalid_argument(
             f"Matrix size-incompatible: In[0]: {shape_text(a.shape)}, In[1]: {shape_text(b.shape)}"
         )
+    if rows * inner * columns < _LEAST_TURNED and xp is np and left.dtype.char in "fdFD":
+        # As below, with less ado.
+        return left.dot(right)
     return _product(xp, left, right)
 
 

@@ -17,7 +17,7 @@ from tfnb.core import errors
 from tfnb.core.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tfnb.core.dtypes import DType
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MAX_SIZE = 1 << 26
 """More places than this no array has: reading them one by one would take longer than anyone waits.
 """
+
+
+_ndarray = np.ndarray
 
 
 class Cleared(tuple[int, ...]):
@@ -93,22 +96,28 @@ class TensorArrayResource:
             # Nearly every write: what was looked at once is not looked at again.
             shape, dtype = self._form
             if (
-                0 <= index < self._size
+                value.__class__ is _ndarray
+                and value.shape == shape
+                and value.dtype is dtype
                 and index not in self.values
+                and 0 <= index < self._size
                 and index not in self.read_places
-                and shape is not None
-                and getattr(value, "shape", None) == shape
-                and value.dtype == dtype
             ):
                 self.values[index] = value
             else:
                 self._write_checked(index, value)
 
-    def write_rows(self, rows: Iterable[tuple[int, Any]]) -> None:
-        """Writes several; those before one that is refused stay."""
+    def write_rows(self, places: Sequence[int], rows: Any) -> None:
+        """Writes the rows of a tensor; those before one that is refused stay."""
         with self.lock:
-            for index, value in rows:
-                self.write(index, value)
+            values, is_known = self.values, False
+            is_plain = rows.__class__ is _ndarray and rows.ndim > 1 and not self.read_places
+            for index, value in zip(places, rows, strict=True):
+                if is_known and index not in values and 0 <= index < self._size:
+                    values[index] = value
+                else:
+                    self.write(index, value)
+                    is_known = is_plain  # the others have the form of the first
 
     def _write_checked(self, index: int, value: Any) -> None:
         self.check_open()
@@ -177,6 +186,12 @@ class TensorArrayResource:
                     f"is: {self._size}"
                 )
             value = self.values.get(index)
+            if value.__class__ is _ndarray and self.clear_after_read:
+                # Nearly every read.
+                if value.shape != self._cleared:
+                    self._cleared = Cleared(value.shape)
+                self.values[index] = self._cleared
+                return value
             if value.__class__ is Cleared:
                 raise errors.invalid_argument(
                     f"TensorArray {self.name}: Could not read index {index} twice because it was "

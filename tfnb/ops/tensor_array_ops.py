@@ -247,8 +247,9 @@ def tensor_array_read_v3(
 ) -> Any:
     """Reads an element."""
     array = find_tensor_array(ctx, handle)
-    _check_dtype(array, dtype)
-    return array.read(ctx.xp, int(index))
+    if array.dtype is not dtype:
+        _check_dtype(array, dtype)
+    return array.read(ctx.device.xp, int(index))
 
 
 def _check_dtype(array: TensorArrayResource, dtype: Any) -> None:
@@ -342,7 +343,7 @@ def tensor_array_scatter_v3(
     rows = value
     if value.dtype == object and value.ndim == 1:  # a scalar string becomes an array again
         rows = [np.array(row, dtype=object) if isinstance(row, bytes) else row for row in value]
-    array.write_rows(zip(indices.tolist(), rows, strict=True))
+    array.write_rows(indices.tolist(), rows)
     return flow_in
 
 
