@@ -62,6 +62,9 @@ def _loss_shape(c: InferenceContext) -> list[TensorShape]:
     return [TensorShape([batch]), TensorShape([inputs[0], batch, inputs[2]])]
 
 
+_MOST_LABELS = 2**63 - 1
+
+
 def _labels_by_row(indices: Any, values: Any, batch: int) -> list[list[int]]:
     if indices.ndim != 2:
         raise errors.invalid_argument("labels_indices is not a matrix")
@@ -70,11 +73,13 @@ def _labels_by_row(indices: Any, values: Any, batch: int) -> list[list[int]]:
     if len(indices) != len(values):
         raise errors.invalid_argument("len(labels_indices) != len(labels_values)")
     rows: list[list[int]] = [[] for _ in range(batch)]
-    for (row, _), value in zip(indices.tolist(), values.tolist(), strict=True):
+    for (row, place), value in zip(indices.tolist(), values.tolist(), strict=True):
         if not 0 <= row < batch:
             raise errors.invalid_argument(
                 f"labels batch index must be between 0 and {batch} but saw: {row}"
             )
+        if not 0 <= place < _MOST_LABELS:
+            raise errors.invalid_argument(f"label SparseTensor is not valid: [{row},{place}]")
         rows[row].append(value)
     return rows
 
@@ -121,6 +126,8 @@ def _loss_of_one(
     gradient = np.exp(log_probabilities)
     if likelihood == -np.inf:  # no alignment is possible
         return float("inf"), gradient
+    if np.isnan(likelihood):
+        return float("nan"), np.full_like(gradient, np.nan)
     share = np.exp(forward + backward - likelihood)
     for place, label in enumerate(path.tolist()):
         gradient[:, label] -= share[:, place]
@@ -262,14 +269,15 @@ def _checked_lengths(inputs: Any, sequence_length: Any) -> list[int]:
 
     Raises:
       InvalidArgumentError: logits or lengths have the wrong rank.
-      FailedPreconditionError: there is not one length per row, a length is negative, or there are
-        not so many frames.
+      FailedPreconditionError: there is not one length per row, or there are not so many frames.
     """
     if inputs.ndim != 3:
         raise errors.invalid_argument("inputs is not a 3-Tensor")
     frames, batch, _ = inputs.shape
     if frames == 0:
         raise errors.invalid_argument("max_time is 0")
+    if not inputs.size:
+        raise errors.invalid_argument("inputs must not be empty")
     if sequence_length.ndim != 1:
         raise errors.invalid_argument("sequence_length is not a vector")
     if len(sequence_length) != batch:
@@ -279,9 +287,9 @@ def _checked_lengths(inputs: Any, sequence_length: Any) -> list[int]:
         )
     lengths: list[int] = sequence_length.tolist()
     for row, length in enumerate(lengths):
-        if not 0 <= length <= frames:
+        if length > frames:
             raise errors.failed_precondition(f"sequence_length({row}) <= {frames}")
-    return lengths
+    return [max(length, 0) for length in lengths]
 
 
 def _as_sparse(rows: list[list[int]]) -> tuple[Any, Any, Any]:

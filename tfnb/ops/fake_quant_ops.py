@@ -41,9 +41,9 @@ class _Range:
         last = np.float32((1 << num_bits) - 1)
         self.scale = (high - low) / (last - first)
         place = first - low / self.scale
-        zero = xp.where(
-            place < first, first, xp.where(place > last, last, xp.floor(place + np.float32(0.5)))
-        )
+        # The level of a range without an end is no number, which as an integer is 0.
+        level = xp.where(place == place, xp.floor(place + np.float32(0.5)), np.float32(0))
+        zero = xp.where(place < first, first, xp.where(place > last, last, level))
         self.low = (first - zero) * self.scale
         self.high = (last - zero) * self.scale
 
@@ -263,12 +263,14 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     moved = _Range(xp, low, high, num_bits, narrow_range)
     is_empty = (low == 0) & (high == 0)
     axes = tuple(range(inputs.ndim - 1))
-    to_low = gradients * ((inputs < moved.low) & ~is_empty).astype(np.float32)
-    to_high = gradients * ((inputs > moved.high) & ~is_empty).astype(np.float32)
+    to_low = gradients * (inputs < moved.low).astype(np.float32)
+    to_high = gradients * (inputs > moved.high).astype(np.float32)
     return (
         gradients * (moved.holds(inputs) | is_empty).astype(np.float32),
-        to_low.sum(axis=axes, dtype=np.float32),
-        to_high.sum(axis=axes, dtype=np.float32),
+        *(
+            np.where(is_empty, np.float32(0), to.sum(axis=axes, dtype=np.float32))
+            for to in (to_low, to_high)
+        ),
     )
 
 

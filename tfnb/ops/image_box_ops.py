@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.broadcasting import shape_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.core.shape_inference import InferenceContext
 
 _T = "T: {half, float} = DT_FLOAT"
@@ -55,29 +58,42 @@ def _padded_shape(c: InferenceContext) -> TensorShape:
     return TensorShape([None])
 
 
+def _smaller(x: Any, y: Any) -> Any:
+    """The smaller one; the first, where one of them is no number."""
+    return np.where(y < x, y, x)
+
+
+def _larger(x: Any, y: Any) -> Any:
+    return np.where(x < y, y, x)
+
+
 class _Boxes:
     """Boxes with their areas, for overlaps of one with several."""
 
     def __init__(self, corners: Any) -> None:
         corners = corners.astype(np.float32, copy=False)
-        self.low = np.minimum(corners[:, :2], corners[:, 2:])
-        self.high = np.maximum(corners[:, :2], corners[:, 2:])
+        self.low = _smaller(corners[:, :2], corners[:, 2:])
+        self.high = _larger(corners[:, :2], corners[:, 2:])
         sides = self.high - self.low
         self.area = sides[:, 0] * sides[:, 1]
 
     def overlap(self, one: int, others: Any) -> Any:
         """Intersection over union."""
-        low = np.maximum(self.low[one], self.low[others])
-        high = np.minimum(self.high[one], self.high[others])
-        sides = np.maximum(high - low, np.float32(0))
+        low = _larger(self.low[one], self.low[others])
+        high = _smaller(self.high[one], self.high[others])
+        sides = _larger(high - low, np.float32(0))
         common = sides[:, 0] * sides[:, 1]
         together = self.area[one] + self.area[others] - common
-        is_real = (self.area[one] > 0) & (self.area[others] > 0)
+        is_real = ~((self.area[one] <= 0) | (self.area[others] <= 0))
         return np.where(is_real, common / np.where(is_real, together, 1), np.float32(0))
 
 
+def _finite_overlap(boxes: _Boxes, one: int, others: Any) -> Any:
+    return np.fmax(boxes.overlap(one, others), 0)
+
+
 def _select(
-    boxes: Any,
+    overlap_of: Callable[[int, Any], Any],
     scores: Any,
     limit: int,
     iou_threshold: float,
@@ -86,10 +102,11 @@ def _select(
 ) -> tuple[list[int], list[float]]:
     """Indices of the kept boxes in the order of their scores, and these.
 
-    A box that overlaps a kept one too much is dropped; with a sigma, others lose some score.
+    A box that overlaps a kept one too much is dropped; with a sigma, others lose some score.  All
+    of it is lost to an overlap that is no number.
     """
     scale = np.float32(-0.5 / sigma) if sigma > 0 else np.float32(0)
-    geometry = _Boxes(boxes)
+    most = np.float32(np.inf if sigma > 0 else iou_threshold)
     plain = scores.astype(np.float32).tolist()
     # (falling score, index, how many kept boxes it was compared with)
     queue = [(-s, i, 0) for i, s in enumerate(plain) if s > score_threshold]
@@ -102,14 +119,17 @@ def _select(
         is_dropped = False
         if seen < len(kept):
             # The latest first: boxes with similar scores tend to overlap.
-            overlaps = geometry.overlap(index, np.array(kept[seen:], np.int64))[::-1]
-            if sigma <= 0:
-                is_dropped = bool((overlaps > np.float32(iou_threshold)).any())
-            else:
-                for overlap in overlaps:
-                    score = score * np.float32(math.exp(scale * overlap * overlap))
-                    if score <= score_threshold:
-                        break
+            overlaps = overlap_of(index, np.array(kept[seen:], np.int64))[::-1]
+            if sigma <= 0:  # others change nothing
+                overlaps = overlaps[~((overlaps <= most) & (overlaps > -np.inf))]
+            for overlap in overlaps:
+                is_dropped = bool(overlap > most)
+                if is_dropped:
+                    break
+                weight = math.exp(scale * overlap * overlap) if overlap <= most else 0
+                score = score * np.float32(weight)
+                if score <= score_threshold:
+                    break
         if is_dropped:
             continue
         if score == original:
@@ -155,7 +175,7 @@ def non_max_suppression_op(
 ) -> Any:
     """Indices of boxes in the order of their scores, without those that overlap a better one."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
-    kept, _ = _select(boxes, scores, limit, iou_threshold, _LOWEST)
+    kept, _ = _select(_Boxes(boxes).overlap, scores, limit, iou_threshold, _LOWEST)
     return np.array(kept, np.int32)
 
 
@@ -176,7 +196,7 @@ def non_max_suppression_v2(
 ) -> Any:
     """The same with the threshold as an input."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
-    kept, _ = _select(boxes, scores, limit, float(iou_threshold), _LOWEST)
+    kept, _ = _select(_Boxes(boxes).overlap, scores, limit, float(iou_threshold), _LOWEST)
     return np.array(kept, np.int32)
 
 
@@ -202,7 +222,9 @@ def non_max_suppression_v3(
 ) -> Any:
     """The same without boxes of low scores."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
-    kept, _ = _select(boxes, scores, limit, float(iou_threshold), float(score_threshold))
+    kept, _ = _select(
+        _Boxes(boxes).overlap, scores, limit, float(iou_threshold), float(score_threshold)
+    )
     return np.array(kept, np.int32)
 
 
@@ -235,7 +257,9 @@ def non_max_suppression_v4(
 ) -> Any:
     """The same, filled up with zeros if asked, and how many are valid."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
-    kept, _ = _select(boxes, scores, limit, float(iou_threshold), float(score_threshold))
+    kept, _ = _select(
+        _Boxes(boxes).overlap, scores, limit, float(iou_threshold), float(score_threshold)
+    )
     size = limit if pad_to_max_output_size else len(kept)
     return _padded(kept, size, np.int32), np.int32(len(kept))
 
@@ -263,10 +287,15 @@ def non_max_suppression_v5(
     """The same with scores, which fall the more a box overlaps better ones if sigma is not 0."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     sigma = float(soft_nms_sigma)
-    if sigma < 0:
+    if not sigma >= 0:
         raise errors.invalid_argument("soft_nms_sigma must be non-negative")
     kept, kept_scores = _select(
-        boxes, scores, limit, float(iou_threshold), float(score_threshold), sigma
+        _Boxes(boxes).overlap,
+        scores,
+        limit,
+        float(iou_threshold),
+        float(score_threshold),
+        sigma,
     )
     size = limit if pad_to_max_output_size else len(kept)
     return (
@@ -309,15 +338,12 @@ def non_max_suppression_with_overlaps(
         raise errors.invalid_argument(f"scores must be 1-D{shape_text(scores.shape)}")
     if scores.shape[0] != overlaps.shape[0]:
         raise errors.invalid_argument("scores has incompatible shape")
-    limit, threshold = int(max_output_size), np.float32(overlap_threshold)
+    limit, threshold = int(max_output_size), float(overlap_threshold)
     if limit < 0:
         raise errors.invalid_argument("output size must be non-negative")
-    kept: list[int] = []
-    for index in np.argsort(-scores, kind="stable").tolist():
-        if len(kept) >= limit or not scores[index] > np.float32(score_threshold):
-            break
-        if not (overlaps[index, kept] > threshold).any():
-            kept.append(index)
+    kept, _ = _select(
+        lambda one, others: overlaps[one, others], scores, limit, threshold, float(score_threshold)
+    )
     return np.array(kept, np.int32)
 
 
@@ -427,7 +453,8 @@ def combined_non_max_suppression_op(
         for label in range(classes):
             corners = boxes[image, :, label if boxes.shape[2] > 1 else 0]
             kept, kept_scores = _select(
-                corners,
+                # Here what is no number drops nothing.
+                partial(_finite_overlap, _Boxes(corners)),
                 scores[image, :, label],
                 min(per_class, len(corners)),
                 float(iou_threshold),

@@ -238,16 +238,16 @@ def crop_and_resize_grad_boxes(xp: Any, grads: Any, image: Any, boxes: Any, box_
     if height <= 0 or width <= 0:
         raise errors.invalid_argument("image dimensions must be positive")
     if not boxes.size:
-        return np.zeros(boxes.shape, np.float32)
+        return np.zeros((0, 4), np.float32)
     _check_range(box_ind, len(image))
     y, x = _both(boxes, grads.shape[1:3], height, width)
     top_left, top_right, bottom_left, bottom_right = _corners(image, box_ind, y, x)
     right, bottom = x.fraction[:, None, :, None], y.fraction[:, :, None, None]
     slope_y = (1 - right) * (bottom_left - top_left) + right * (bottom_right - top_right)
     slope_x = (1 - bottom) * (top_right - top_left) + bottom * (bottom_right - bottom_left)
-    weighted = np.where(_inside(y, x), grads, np.float32(0))
-    per_row = (slope_y * weighted).sum(axis=(2, 3))
-    per_column = (slope_x * weighted).sum(axis=(1, 3))
+    inside = _inside(y, x)
+    per_row = np.where(inside, slope_y * grads, np.float32(0)).sum(axis=(2, 3))
+    per_column = np.where(inside, slope_x * grads, np.float32(0)).sum(axis=(1, 3))
     y_first, y_last = _shares(grads.shape[1], height)
     x_first, x_last = _shares(grads.shape[2], width)
     return np.stack(

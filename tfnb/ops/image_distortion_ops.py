@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.shape_inference import InferenceContext, merge_dims
 from tfnb.core.tensor_shape import TensorShape
@@ -164,7 +165,7 @@ def _distorted(
         raise errors.invalid_argument(
             f"min_object_covered must be 0-D, got shape {shape_text(np.shape(min_object_covered))}"
         )
-    if float(min_object_covered) < 0:
+    if not float(min_object_covered) >= 0:
         raise errors.invalid_argument(
             f"Min object covered must be non-negative: {float(min_object_covered):g}"
         )
@@ -463,6 +464,7 @@ def _glimpses(
     rows, columns = (int(one) for one in size)
     if min(rows, columns) < 0:
         raise errors.invalid_argument(f"Expected a non-negative size, got {min(rows, columns)}")
+    check_fits(np, (batch, rows, columns, channels), np.dtype(np.float32))
     out = np.empty((batch, rows, columns, channels), np.float32)
     if not out.size:
         return out

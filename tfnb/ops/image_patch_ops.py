@@ -166,7 +166,8 @@ def _spread_back(op: Any, grad: Any, extract: Any) -> Any:
     # A picture of the pixels' own numbers says where each value of a patch comes from; 0: padding.
     numbers = array_ops.reshape(range_(pixels) + 1, array_ops.concat([one, space, one], 0))
     sources = array_ops.reshape(extract(numbers), [-1])
-    rows = array_ops.reshape(grad, array_ops.concat([shape[:1], -one, channels], 0))
+    count = array_ops.shape(sources, out_type=dtypes.int64)
+    rows = array_ops.reshape(grad, array_ops.concat([shape[:1], count, channels], 0))
     by_place = array_ops.transpose(rows, [1, 0, 2])
     total = unsorted_segment_sum(by_place, sources, pixels + 1)[1:]
     result = array_ops.reshape(array_ops.transpose(total, [1, 0, 2]), shape)

@@ -72,6 +72,8 @@ def checked_size(images: Any, size: Any) -> tuple[int, int]:
         raise errors.invalid_argument("output dimensions must be positive")
     if images.shape[1] <= 0 or images.shape[2] <= 0:
         raise errors.invalid_argument("input image must be of non-zero size")
+    if images.shape[3] <= 0:
+        raise errors.invalid_argument("image must have at least one channel")
     check_fits(np, (images.shape[0], height, width, images.shape[3]), np.dtype(np.float32))
     return height, width
 
@@ -117,27 +119,53 @@ def neighbours(source: int, target: int, align: bool, half: bool) -> tuple[Any, 
 
 
 @lru_cache(maxsize=32)
-def _bilinear_matrix(source: int, target: int, align: bool, half: bool) -> NDArray[np.float32]:
+def _bilinear_weights(source: int, target: int, align: bool, half: bool) -> Weights:
     lower, upper, fraction = neighbours(source, target, align, half)
-    return _matrix(source, [(lower, 1 - fraction), (upper, fraction)])
+    return _from_taps(source, [(lower, 1 - fraction), (upper, fraction)])
 
 
-def _matrix(source: int, taps: list[tuple[Any, Any]]) -> NDArray[np.float32]:
-    """Rows of weights: result[i] = sum over j of matrix[i, j] image[j]."""
+class Weights:
+    """What each pixel of a result has of those of an image, along one axis.
+
+    Args:
+      targets: the pixels of the result.
+      sources: what each of them is made of, among others.
+      parts: how much of it; also zeros, which make NaN of what is not finite.
+      size: how many pixels of the result there are, and of the image.
+    """
+
+    def __init__(self, targets: Any, sources: Any, parts: Any, size: tuple[int, int]) -> None:
+        self.targets, self.sources = targets, sources
+        self.parts = parts.astype(np.float32, copy=False)
+        self.matrix = np.zeros(size, np.float32)
+        np.add.at(self.matrix, (targets, sources), self.parts)
+
+    def sums(self, images: Any, turned: bool = False) -> Any:
+        """The weighted sums along the last axis but one; `turned`, of results for images."""
+        matrix = self.matrix.T if turned else self.matrix
+        if np.isfinite(images).all():
+            return np.matmul(matrix, images)
+        to, of = (self.sources, self.targets) if turned else (self.targets, self.sources)
+        found = np.zeros((*images.shape[:-2], len(matrix), images.shape[-1]), images.dtype)
+        place: Any = (..., to, slice(None))
+        np.add.at(found, place, images[..., of, :] * self.parts[:, None])
+        return found
+
+
+def _from_taps(source: int, taps: list[tuple[Any, Any]]) -> Weights:
+    """Of the sources and weights of all pixels of the result, a pair for each thing it has."""
     target = len(taps[0][0])
-    matrix = np.zeros((target, source), np.float32)
-    for index, weight in taps:
-        np.add.at(matrix, (np.arange(target), index), weight)
-    matrix.setflags(write=False)
-    return matrix
+    sources, parts = (np.concatenate(both) for both in zip(*taps, strict=True))
+    return Weights(np.tile(np.arange(target), len(taps)), sources, parts, (target, source))
 
 
-def _apply(rows: Any, columns: Any, images: Any) -> Any:
+def weighted(rows: Weights, columns: Weights, images: Any, turned: bool = False) -> Any:
     """The weighted sums along rows and columns of images of (batch, height, width, channels)."""
     batch, height, width, channels = images.shape
-    flat = images.reshape(batch, height, width * channels)
-    tall = np.matmul(rows, flat).reshape(batch * len(rows), width, channels)
-    return np.matmul(columns, tall).reshape(batch, len(rows), len(columns), channels)
+    tall = rows.sums(images.reshape(batch, height, width * channels), turned)
+    high = tall.shape[1]
+    wide = columns.sums(tall.reshape(batch * high, width, channels), turned)
+    return wide.reshape(batch, high, wide.shape[1], channels)
 
 
 @register_op(
@@ -202,6 +230,8 @@ def _check_grads(grads: Any, original: Any) -> None:
     for name, value in (("input", grads), ("original_image", original)):
         if value.ndim != 4:
             raise errors.invalid_argument(f"{name} must be 4-dimensional{shape_text(value.shape)}")
+        if 0 in value.shape[1:3]:
+            raise errors.invalid_argument(f"dimensions of {name} must be positive")
 
 
 @register_op(
@@ -220,10 +250,12 @@ def resize_bilinear_grad(
     _refuse_both(align_corners, half_pixel_centers)
     _check_grads(grads, original_image)
     rows, columns = (
-        _bilinear_matrix(original_image.shape[a], grads.shape[a], align_corners, half_pixel_centers)
+        _bilinear_weights(
+            original_image.shape[a], grads.shape[a], align_corners, half_pixel_centers
+        )
         for a in (1, 2)
     )
-    return _apply(rows.T, columns.T, grads).astype(original_image.dtype, copy=False)
+    return weighted(rows, columns, grads, turned=True).astype(original_image.dtype, copy=False)
 
 
 resize_bilinear_grad.not_differentiable()
@@ -254,7 +286,7 @@ def _cubic_table(a: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
 
 
 @lru_cache(maxsize=32)
-def _cubic_matrix(source: int, target: int, align: bool, half: bool) -> NDArray[np.float32]:
+def _cubic_weights(source: int, target: int, align: bool, half: bool) -> Weights:
     place = _places(source, target, align, half)
     floor = np.floor(place)
     offset = np.rint((place - floor) * np.float32(_TABLE_SIZE)).astype(np.int64)
@@ -271,7 +303,7 @@ def _cubic_matrix(source: int, target: int, align: bool, half: bool) -> NDArray[
         ]
         total = weights[0] + weights[1] + weights[2] + weights[3]
         weights = [weight / total for weight in weights]
-    return _matrix(source, list(zip(bounded, weights, strict=True)))
+    return _from_taps(source, list(zip(bounded, weights, strict=True)))
 
 
 @register_op(
@@ -289,9 +321,9 @@ def resize_bicubic_op(
     """Images of another size; a pixel is made of the sixteen around its place."""
     _refuse_both(align_corners, half_pixel_centers)
     height, width = checked_size(images, size)
-    rows = _cubic_matrix(images.shape[1], height, align_corners, half_pixel_centers)
-    columns = _cubic_matrix(images.shape[2], width, align_corners, half_pixel_centers)
-    return _apply(rows, columns, images.astype(np.float32, copy=False))
+    rows = _cubic_weights(images.shape[1], height, align_corners, half_pixel_centers)
+    columns = _cubic_weights(images.shape[2], width, align_corners, half_pixel_centers)
+    return weighted(rows, columns, images.astype(np.float32, copy=False))
 
 
 @register_op(
@@ -310,10 +342,10 @@ def resize_bicubic_grad(
     _refuse_both(align_corners, half_pixel_centers)
     _check_grads(grads, original_image)
     rows, columns = (
-        _cubic_matrix(original_image.shape[a], grads.shape[a], align_corners, half_pixel_centers)
+        _cubic_weights(original_image.shape[a], grads.shape[a], align_corners, half_pixel_centers)
         for a in (1, 2)
     )
-    return _apply(rows.T, columns.T, grads).astype(original_image.dtype, copy=False)
+    return weighted(rows, columns, grads, turned=True).astype(original_image.dtype, copy=False)
 
 
 @resize_bicubic_op.gradient
@@ -374,7 +406,12 @@ def resize_nearest_neighbor_grad(
     xp: Any, grads: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
     """Sums the gradients of the pixels that one pixel became."""
-    height, width = checked_size(grads, size)
+    if grads.ndim != 4:
+        raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(grads.shape)}")
+    height, width = checked_pair(size, "shape_t")
+    if height <= 0 or width <= 0:
+        raise errors.invalid_argument("size must be positive")
+    check_fits(np, (grads.shape[0], height, width, grads.shape[3]), grads.dtype)
     rows = _nearest(height, grads.shape[1], align_corners, half_pixel_centers)
     columns = _nearest(width, grads.shape[2], align_corners, half_pixel_centers)
     batch, _, _, channels = grads.shape
@@ -396,13 +433,12 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @lru_cache(maxsize=32)
-def _area_matrix(source: int, target: int, align: bool) -> NDArray[np.float32]:
+def _area_weights(source: int, target: int, align: bool) -> Weights:
     scale = _scale(source, target, align)
-    matrix = np.zeros((target, source), np.float32)
+    found: list[tuple[int, int, Any]] = []
     if scale == 0:  # one pixel, stretched between its corners
-        matrix[:, 0] = 1
-        target, scale = 0, np.float32(1)
-    for row in range(target):
+        found, scale = [(row, 0, 1) for row in range(target)], np.float32(1)
+    for row in range(0 if found else target):
         start = np.float32(row) * scale
         end = np.float32(row + 1) * scale
         for index in range(int(np.floor(start)), int(np.ceil(end))):
@@ -410,10 +446,9 @@ def _area_matrix(source: int, target: int, align: bool) -> NDArray[np.float32]:
                 part = scale if index + 1 > end else np.float32(index + 1) - start
             else:
                 part = end - np.float32(index) if index + 1 > end else np.float32(1)
-            matrix[row, min(max(index, 0), source - 1)] += part
-    matrix /= scale
-    matrix.setflags(write=False)
-    return matrix
+            found.append((row, min(max(index, 0), source - 1), part))
+    rows, indices, parts = (np.array(column) for column in zip(*found, strict=True))
+    return Weights(rows, indices, parts / scale, (target, source))
 
 
 @register_op(
@@ -427,9 +462,9 @@ def _area_matrix(source: int, target: int, align: bool) -> NDArray[np.float32]:
 def resize_area_op(xp: Any, images: Any, size: Any, *, align_corners: bool) -> Any:
     """Images of another size; a pixel is the mean of the area it covers."""
     height, width = checked_size(images, size)
-    rows = _area_matrix(images.shape[1], height, align_corners)
-    columns = _area_matrix(images.shape[2], width, align_corners)
-    return _apply(rows, columns, images.astype(np.float32, copy=False))
+    rows = _area_weights(images.shape[1], height, align_corners)
+    columns = _area_weights(images.shape[2], width, align_corners)
+    return weighted(rows, columns, images.astype(np.float32, copy=False))
 
 
 # ---------------------------------------------------------------------------- functions of users

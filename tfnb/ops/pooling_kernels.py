@@ -187,7 +187,7 @@ def spread_to_winners(
         if is_large(xp, grad) and grad.flags.c_contiguous:
             total[cells] += zero_where(np, place != number, grad.copy())
         else:
-            total[cells] += grad * (place == number)
+            total[cells] += xp.where(place == number, grad, grad.dtype.type(0))
     return unpad_spatial(total, windows, 1)
 
 
@@ -196,8 +196,18 @@ def spread_to_equals(xp: Any, x: Any, output: Any, grad: Any, windows: Sequence[
     padded = pad_spatial(xp, x, windows, 1, lowest(x.dtype))
     total = xp.zeros(padded.shape, grad.dtype)
     for cells in _cells(windows):
-        total[cells] += grad * (padded[cells] == output)
+        total[cells] += xp.where(padded[cells] == output, grad, grad.dtype.type(0))
     return unpad_spatial(total, windows, 1)
+
+
+def take_from_equals(xp: Any, x: Any, output: Any, values: Any, windows: Sequence[Window]) -> Any:
+    """Per output, the value at the first cell of its window that is equal to it, or zero."""
+    padded, found = pad_spatial(xp, x, windows, 1, 0), pad_spatial(xp, values, windows, 1, 0)
+    real = pad_spatial(xp, xp.ones((1, *x.shape[1:-1], 1), bool), windows, 1, 0)
+    out = xp.zeros(output.shape, values.dtype)
+    for cells in reversed(list(_cells(windows))):
+        xp.copyto(out, found[cells], where=(padded[cells] == output) & real[cells])
+    return out
 
 
 def take_from_winners(xp: Any, values: Any, place: Any, windows: Sequence[Window]) -> Any:

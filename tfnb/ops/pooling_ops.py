@@ -60,7 +60,7 @@ def _pool_shape(
     if what in ("AvgPool", "Pool3D"):
         axes = spatial_axes(data_format, rank)
     for axis in axes:
-        if ksize[axis] < 0:  # the kernel refuses it
+        if ksize[axis] < 0 and what != "MaxPoolV2":  # the kernel refuses it
             out[axis] = None
             continue
         out[axis] = output_dim(dims[axis], ksize[axis], strides[axis], 1, padding, pairs[axis])
@@ -79,7 +79,7 @@ def _input_pool_shape(c: InferenceContext, first: int = 1) -> TensorShape:
     ksize, strides = c.constant_value(first), c.constant_value(first + 1)
     if ksize is None or strides is None:
         return UNKNOWN_SHAPE
-    return _pool_shape(c, 4, ksize.tolist(), strides.tolist(), "MaxPool")
+    return _pool_shape(c, 4, ksize.tolist(), strides.tolist(), "MaxPoolV2")
 
 
 def _input_pool_shape_of_gradient(c: InferenceContext) -> TensorShape:
@@ -116,7 +116,9 @@ def _check_pool(
             raise errors.invalid_argument(
                 f"Sliding window {name} field must specify {rank} dimensions"
             )
-    if any(size <= 0 for size in ksize):
+    # Gradients of maxima ask first what they can do.
+    is_asked_later = op_name.startswith("MaxPoolingGrad") and (ksize[0] != 1 or ksize[-1] != 1)
+    if any(size <= 0 for size in ksize) and not is_asked_later:
         raise errors.invalid_argument(
             "Sliding window ksize must be positive. The specified or inferred ksize is: "
             + str(list(ksize))
@@ -137,7 +139,7 @@ def _windows(
     rank = len(shape)
     pairs = explicit_pairs(explicit, rank)
     return [
-        window(shape[axis], ksize[axis], strides[axis], 1, padding, pairs[axis])
+        window(shape[axis], ksize[axis], strides[axis], 1, padding, pairs[axis]).trimmed()
         for axis in range(1, rank - 1)
     ]
 
@@ -231,8 +233,7 @@ def _max_pool_grad_grad(
         raise errors.invalid_argument(
             f"Expected grad shape to be {shape_text(x.shape)}, but got {shape_text(grad.shape)}"
         )
-    place = kernels.winners(xp, x, windows)
-    return kernels.take_from_winners(xp, grad, place, windows)
+    return kernels.take_from_equals(xp, x, output, grad, windows)
 
 
 # ----------------------------------------------------------------------------------------- max, 2-D
@@ -541,7 +542,16 @@ def max_pool_grad_with_argmax(
     include_batch_in_index: bool,
 ) -> Any:
     """The gradient of MaxPoolWithArgmax."""
-    _check_argmax(x, grad, argmax, argmax.shape)
+    expected = argmax.shape
+    if x.ndim == 4:
+        _check_pool(x.shape, ksize, strides, "NHWC", 4, "MaxPoolingGradWithArgmax")
+        windows = _windows(x.shape, ksize, strides, padding)
+        expected = (x.shape[0], *(w.output for w in windows), x.shape[3])
+    _check_argmax(x, grad, argmax, expected)
+    if grad.shape != argmax.shape:
+        raise errors.invalid_argument(
+            f"grad and argmax differ: {shape_text(grad.shape)}, {shape_text(argmax.shape)}"
+        )
     positions = _flat_argmax(xp, argmax, x.shape, include_batch_in_index)
     total = xp.zeros(x.size, grad.dtype)
     xp.add.at(total, positions, grad.reshape(-1))

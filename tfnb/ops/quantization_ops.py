@@ -12,7 +12,13 @@ import numpy as np
 
 from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext, merge_dims, require_rank
+from tfnb.core.shape_inference import (
+    SCALAR_SHAPE,
+    InferenceContext,
+    merge_dims,
+    merge_shapes,
+    require_rank,
+)
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.ops.quantized_values import (
     dequantized,
@@ -42,20 +48,24 @@ _MODE = "mode: {'MIN_COMBINED', 'MIN_FIRST', 'SCALED'} = 'MIN_COMBINED'"
 _LARGEST = np.float32(np.finfo(np.float32).max)
 
 
-def range_shape(c: InferenceContext) -> TensorShape:
-    """The shape of min and max (inputs 1 and 2): scalars, or vectors along the attr ``axis``.
+def range_shape(c: InferenceContext, first: int = 0) -> TensorShape:
+    """The shape of min and max: scalars, or vectors along the attr ``axis``.
+
+    Args:
+      c: what is known of the inputs.
+      first: the input that they are about; they come after it.
 
     Raises:
       ValueError: they have other shapes, or the axis is none of the input's.
     """
     axis = c.attr("axis")
     rank = 0 if axis == -1 else 1
-    ends = c.with_rank(1, rank)
-    c.with_rank(2, rank)
+    ends, highest = c.with_rank(first + 1, rank), c.with_rank(first + 2, rank)
     if axis < -1:
         raise ValueError(f"axis should be at least -1, got {axis}")
     if axis != -1:
-        dims = c.with_rank_at_least(0, axis + 1).dim_values
+        dims = c.with_rank_at_least(first, axis + 1).dim_values
+        ends = merge_shapes(ends, highest)
         assert ends.dim_values is not None
         merge_dims(ends.dim_values[0], None if dims is None else dims[axis])
     return ends
@@ -333,7 +343,7 @@ def _two_scalars(c: InferenceContext) -> list[TensorShape]:
 )
 def requantization_range(xp: Any, x: Any, input_min: Any, input_max: Any) -> Any:
     """The range of the floats that really occur, with zero in it."""
-    return _used_range(x, number_of(input_min, "input_min"), number_of(input_max, "input_max"))
+    return _used_range(x, single(input_min, "input_min"), single(input_max, "input_max"))
 
 
 @register_op(
@@ -370,7 +380,8 @@ def _check_channels(x: Any, low: Any, high: Any) -> None:
 
 
 def _widest(low: Any, high: Any) -> Any:
-    return np.maximum(np.abs(low), np.abs(high)).astype(np.float32).ravel()
+    low, high = (np.abs(end).astype(np.float32).ravel() for end in (low, high))
+    return np.where(low < high, high, low)
 
 
 @register_op(
@@ -393,10 +404,10 @@ def requantize_per_channel(
 ) -> Any:
     """Numbers with a range per channel (the last dimension) as numbers with one range."""
     _check_channels(x, input_min, input_max)
-    low = number_of(requested_min, "requested_output_min")
-    high = number_of(requested_max, "requested_output_max")
+    low = single(requested_min, "requested_output_min")
+    high = single(requested_max, "requested_output_max")
     dtype = out_type.as_numpy_dtype
-    if limits(dtype)[0] < 0 <= low:
+    if limits(dtype)[0] < 0 and not low < 0:
         raise errors.invalid_argument(
             f"If out_type is QINT8, requested_output_max must be non negative, got {low}"
         )
@@ -428,13 +439,17 @@ def requantization_range_per_channel(
 ) -> Any:
     """One range for all channels, as wide as the floats that occur but for a clip value."""
     _check_channels(x, input_min, input_max)
+    if not (input_min.ndim and input_max.ndim):
+        raise errors.invalid_argument("input_min and input_max have incorrect size: no vectors")
     rows = x.reshape(-1, x.shape[-1])
-    lowest, highest = rows.min(axis=0).astype(np.float32), rows.max(axis=0).astype(np.float32)
-    scales = _widest(input_min, input_max) / np.float32(2.0**31)
-    low, high = (lowest * scales).min(), (highest * scales).max()
-    widest = max(abs(low), abs(high))
+    # By way of floats to int32, where the largest number becomes the lowest one.
+    ends = np.stack([rows.min(axis=0), rows.max(axis=0)]).astype(np.float32)
+    ends = np.where(ends < 2.0**31, ends, np.float32(-(2.0**31)))
+    far = np.where(ends > -(2.0**31), np.abs(ends), ends).max(axis=0)
+    ranges = _widest(input_min, input_max) * far / np.float32(2.0**31)
+    widest = np.fmax.reduce(ranges, initial=np.finfo(np.float32).tiny)
     high = min(widest, np.float32(clip_value_max))
-    return (np.float32(0) if low >= 0 else -high), high
+    return (-high if ends[0].min(initial=0) < 0 else np.float32(0)), high
 
 
 @requantization_range_per_channel.shape

@@ -11,7 +11,7 @@ import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import InferenceContext, unchanged_shape
+from tfnb.core.shape_inference import InferenceContext, merge_shapes, unchanged_shape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.ops.broadcasting import require_same_shape
 from tfnb.ops.quantization_ops import axis_of, range_shape
@@ -53,7 +53,7 @@ def _check_range(xp: Any, x: Any, low: Any, high: Any, axis: int, given: bool) -
             raise errors.invalid_argument(
                 f"{name} has incorrect size, expected {depth} was {value.size}"
             )
-    if bool(xp.any(low > high)):
+    if not bool(xp.all(low <= high)):
         raise errors.invalid_argument("Invalid range: input_min > input_max")
 
 
@@ -193,7 +193,7 @@ def _(op: Any, grad: Any) -> Any:
     _T,
     _NARROW,
     _AXIS,
-    shape=_ends_like_input,
+    shape=lambda c: (c.with_rank(3, 0), _ends_like_input(c))[1],
     host_memory=("num_bits",),
 )
 def quantize_and_dequantize_v3(
@@ -214,7 +214,11 @@ def quantize_and_dequantize_v3(
             f"Axis requested is larger than input dimensions. Axis: {axis} Input Dimensions: "
             f"{x.ndim}"
         )
-    if num_bits.size != 1:
+    if axis == -1 and range_given:
+        input_min, input_max = (
+            end.reshape(()) if end.size == 1 else end for end in (input_min, input_max)
+        )
+    if num_bits.ndim:
         raise errors.invalid_argument(
             f"Invalid shape: The `num_bits` tensor should be a scalar. Got dimensions: "
             f"{num_bits.ndim}"
@@ -299,9 +303,9 @@ def quantize_and_dequantize_v4_grad(
     if axis != -1:
         place = (-1, *(1,) * (x.ndim - axis - 1))
         low, high = low.reshape(place), high.reshape(place)
-    outside = (x < low) | (x > high)
+    inside = (x >= low) & (x <= high)
     return (
-        gradients * (~outside).astype(gradients.dtype),
+        gradients * inside.astype(gradients.dtype),
         xp.zeros_like(input_min),
         xp.zeros_like(input_max),
     )
@@ -309,10 +313,8 @@ def quantize_and_dequantize_v4_grad(
 
 @quantize_and_dequantize_v4_grad.shape
 def _(c: InferenceContext) -> list[TensorShape]:
-    axis = c.attr("axis")
-    rank = 0 if axis == -1 else 1
-    low, high = c.with_rank(2, rank), c.with_rank(3, rank)
-    return [c.inputs[0], low, high]
+    ends = range_shape(c, 1)
+    return [merge_shapes(c.inputs[0], c.inputs[1]), ends, ends]
 
 
 # ------------------------------------------------------------------------------ functions of users

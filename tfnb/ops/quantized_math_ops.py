@@ -56,13 +56,15 @@ def quotient(values: Any, divisor: int) -> Any:
     return np.where(values < 0, -(-values // divisor), values // divisor)
 
 
-def proper_range(low: Any, high: Any, name: str) -> tuple[np.float32, np.float32]:
+def proper_range(
+    low: Any, high: Any, name: str, find_low: Any = number_of, find_high: Any = number_of
+) -> tuple[np.float32, np.float32]:
     """A range whose ends must be scalars and differ.
 
     Raises:
       InvalidArgumentError: they are not, or the maximum is not the larger one.
     """
-    ends = number_of(low, f"min_{name}"), number_of(high, f"max_{name}")
+    ends = find_low(low, f"min_{name}"), find_high(high, f"max_{name}")
     if not ends[1] > ends[0]:
         raise errors.invalid_argument(f"max_{name} must be larger than min_{name}.")
     return ends
@@ -115,6 +117,8 @@ def quantized_add(
     """Sums, in a range around zero with room to spare."""
     range_x, range_y = proper_range(min_x, max_x, "x"), proper_range(min_y, max_y, "y")
     runs = _require_broadcast(x, y)
+    if runs == 2 and not (x.size and y.size):
+        raise errors.invalid_argument("Must have some elements to add")
     widest = max(abs(min(range_x[0], range_y[0])), abs(max(range_x[1], range_y[1])))
     high = np.float32(widest * np.float32(1 << 14))
     dtype = Toutput.as_numpy_dtype
@@ -137,7 +141,8 @@ def quantized_mul(
 ) -> Any:
     """Products; the range is that of all products there could be."""
     range_x, range_y = proper_range(min_x, max_x, "x"), proper_range(min_y, max_y, "y")
-    _require_broadcast(x, y)
+    if _require_broadcast(x, y) == 2 and not (x.size and y.size):
+        raise errors.invalid_argument("vector must have at least 1 element")
     left = x.astype(np.int64) - unclamped_number(0.0, *range_x, x.dtype)
     right = y.astype(np.int64) - unclamped_number(0.0, *range_y, y.dtype)
     dtype = Toutput.as_numpy_dtype
@@ -170,7 +175,9 @@ def quantized_mat_mul(
     transpose_b: bool,
 ) -> Any:
     """The matrix product of what the numbers stand for, as sums of products of integers."""
-    range_a, range_b = proper_range(min_a, max_a, "a"), proper_range(min_b, max_b, "b")
+    # Only of the first does TensorFlow ask that it be a scalar.
+    range_a = proper_range(min_a, max_a, "a", number_of, single)
+    range_b = proper_range(min_b, max_b, "b", single, single)
     left, right = matrices(a, b, transpose_a, transpose_b)
     zero_a = unclamped_number(0.0, *range_a, a.dtype)
     zero_b = unclamped_number(0.0, *range_b, b.dtype)
@@ -260,7 +267,11 @@ def quantized_concat_op(
 ) -> Any:
     """Tensors joined along a dimension, brought to one range that has zero in it."""
     rank = values[0].ndim
-    if concat_dim.size == 1 and not 0 <= int(concat_dim.reshape(())) < rank:
+    if concat_dim.ndim:
+        raise errors.invalid_argument(
+            f"Concat dim tensor should be a scalar integer, but got shape {concat_dim.shape}"
+        )
+    if not 0 <= int(concat_dim.reshape(())) < rank:
         raise errors.invalid_argument(
             f"ConcatOp : Expected concatenating dimensions in the range [0, {rank}), but got "
             f"{int(concat_dim.reshape(()))}"

@@ -90,7 +90,8 @@ def conv_shape(c: InferenceContext) -> TensorShape:
     strides, dilations = c.attr("strides"), c.attr("dilations")
     if len(strides) != 4 or len(dilations) != 4:
         raise ValueError("Conv2D requires the stride and dilation attributes to contain 4 values")
-    merge_dims(x[3], kernel[2])
+    if merge_dims(x[3], kernel[2]) == 0:
+        raise ValueError("Depth of filter must not be 0")
     spatial = [
         output_dim(x[axis], kernel[axis - 1], strides[axis], dilations[axis], c.attr("padding"))
         for axis in (1, 2)
@@ -166,6 +167,10 @@ def quantized_conv2_d(
         raise errors.invalid_argument(
             f"input and filter must have the same depth: {x.shape[3]} vs {kernel.shape[2]}"
         )
+    if not x.size or 0 in kernel.shape[2:]:
+        raise errors.invalid_argument(
+            f"Invalid input: Shapes dimension cannot be 0: {x.shape}, {kernel.shape}"
+        )
     # Exact in double precision: 2 ** 53 holds the sum of 2 ** 35 products of bytes.
     zero = unclamped_number(0.0, *range_x, x.dtype)
     image = x.astype(np.float64) - zero
@@ -222,6 +227,8 @@ def quantized_bias_add(
         raise errors.invalid_argument(f"Input tensor must be at least 1D: {shape_text(x.shape)}")
     if bias.ndim != 1:
         raise errors.invalid_argument(f"Biases must be 1D: {shape_text(bias.shape)}")
+    if not bias.size:
+        raise errors.invalid_argument("Must provide at least 1 bias.")
     if x.shape[-1] != bias.shape[0]:
         raise errors.invalid_argument(
             "Must provide as many biases as the last dimension of the input tensor: "
@@ -301,11 +308,9 @@ def _pool_shape(c: InferenceContext, pools_depth: bool) -> list[TensorShape]:
         raise ValueError("Pooling requires the ksize and stride attributes to contain 4 values")
     out = [
         output_dim(dims[axis], ksize[axis], strides[axis], 1, c.attr("padding"))
-        for axis in (1, 2, 3)
+        for axis in ((1, 2, 3) if pools_depth else (1, 2))
     ]
-    if not pools_depth:
-        out[2] = dims[3]
-    return with_scalar_range(c, TensorShape([dims[0], *out]), 1)
+    return with_scalar_range(c, TensorShape([dims[0], *out, dims[3]][:4]), 1)
 
 
 def _pool_windows(
@@ -381,9 +386,6 @@ def _batch_norm_shape(c: InferenceContext) -> list[TensorShape]:
         vector = c.with_rank(first, 1).dim_values
         assert vector is not None
         depth = merge_dims(depth, vector[0])
-    for index in range(len(c.inputs)):
-        if index % 3:
-            c.with_rank(index, 0)
     return [TensorShape([*dims[:3], depth]), SCALAR_SHAPE, SCALAR_SHAPE]
 
 
@@ -484,7 +486,7 @@ def quantized_instance_norm(
 ) -> Any:
     """Every image's channels brought to mean 0 and variance 1, quantized again."""
     low, high = number_of(x_min, "x_min"), number_of(x_max, "x_max")
-    if low >= high:
+    if not low < high:
         raise errors.invalid_argument(f"input_min must be less than input_max : {low} >= {high}")
     if x.ndim != 4:
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(x.shape)}")
@@ -497,9 +499,9 @@ def quantized_instance_norm(
     if output_range_given:
         new_low, new_high = np.float32(given_y_min), np.float32(given_y_max)
     else:
-        new_low, new_high = normed.min(), normed.max()
+        new_low, new_high = normed.min(initial=np.inf), normed.max(initial=-np.inf)
         least = np.float32(min_separation)
-        if new_high - new_low < least:
+        if new_high - new_low < least or not normed.size:
             new_high = new_low + least
     return quantized(normed, new_low, new_high, x.dtype), new_low, new_high
 

@@ -43,10 +43,15 @@ def _steps(dtype: Any) -> int:
     return 1 << (8 * int(np.dtype(dtype).itemsize))
 
 
+def whole_number(x: float) -> int:
+    """The integer part; the lowest int64 of what it cannot hold, as processors have it."""
+    return int(x) if abs(x) < 2.0**63 else -(1 << 63)
+
+
 def _round_half_away(x: float) -> int:
-    whole = int(x)
+    whole = whole_number(x)
     rest = x - whole
-    return whole + (1 if rest >= 0.5 else -1 if rest <= -0.5 else 0)
+    return whole + (1 if rest >= 0.5 else -1 if -1 < rest <= -0.5 else 0)
 
 
 def number_of(value: Any, name: str) -> np.float32:
@@ -81,7 +86,8 @@ def unclamped_number(value: float, low: Any, high: Any, dtype: Any) -> int:
     scale = steps / span
     if not np.isfinite(scale):
         return lowest
-    return _round_half_away(value * scale) - _round_half_away(float(low) * scale) + lowest
+    number = _round_half_away(value * scale) - _round_half_away(float(low) * scale)
+    return _wrapped(_wrapped(number) + lowest)
 
 
 def quantized_number(value: float, low: Any, high: Any, dtype: Any) -> int:
@@ -99,7 +105,8 @@ def floats_of(values: Any, low: Any, high: Any) -> NDArray[np.float32]:
     scale = span / steps
     single = np.float32(scale)
     start = rounded_away(np, np.float32(low) / single) * single
-    offsets = values.astype(np.float64) - limits(values.dtype)[0]
+    # TensorFlow takes qint32 to double by way of a float.
+    offsets = values.astype(np.float32).astype(np.float64) - limits(values.dtype)[0]
     return np.asarray(np.float64(start) + offsets * scale).astype(np.float32)
 
 
@@ -158,16 +165,16 @@ def requantized(values: Any, old: tuple[Any, Any], new: tuple[Any, Any], dtype: 
     else:
         reciprocal = np.float32(255.0 / float(new_span))
         middle = np.float32(float(old_low + old_high) / 2.0)
-        scale = int(255.0 * one * float(old_span) / float(new_span))
-        offset = int(middle * reciprocal * np.float32(one))
-        start = int(one * (float(new_low) * 255.0) / float(new_span))
+        scale = whole_number(255.0 * one * float(old_span) / float(new_span))
+        offset = whole_number(float(middle * reciprocal * np.float32(one)))
+        start = whole_number(one * (float(new_low) * 255.0) / float(new_span))
     if abs(scale) >= 1 << 32:
         # Such factors overflow 64 bits; whole numbers without an end, wrapped, do the same.
         products = np.array([_wrapped(v * scale) for v in values.ravel().tolist()], np.int64)
         products = products.reshape(values.shape)
     else:
         products = values.astype(np.int64) * scale
-    numbers = ((products >> 32) + offset - start + (one >> 1)) >> 16
+    numbers = ((products >> 32) + _wrapped(offset - start + (one >> 1))) >> 16
     return np.clip(numbers, 0, 255).astype(np.uint8)
 
 

@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, merge_dims
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.broadcasting import shape_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
+    _Table = tuple[Floats, NDArray[np.int64], int]
 
 _ATTRS = ("kernel_type: string = 'lanczos3'", "antialias: bool = true")
 
@@ -78,14 +80,19 @@ _KERNELS: dict[str, tuple[float, Callable[[Floats], Any]]] = {
 
 def _weights(
     kernel_type: str, out_size: int, in_size: int, scale: Any, translate: Any, antialias: bool
-) -> Floats:
-    """How much of each source pixel (columns) is in each pixel of the result (rows)."""
+) -> _Table:
+    """How much of each source pixel (columns) is in each pixel of the result (rows).
+
+    And where the span of each begins, and how long all are.
+    """
     radius, weight = _KERNELS[kernel_type]
     inverse = np.float32(1.0 / np.float64(scale))
     moved = np.float32(-inverse * np.float32(translate))
     widened = max(inverse, np.float32(1)) if antialias else np.float32(1)
     reach = np.float32(radius) * widened
+    span = min(2 * int(np.ceil(reach)) + 1, in_size)
     table = np.zeros((out_size, in_size), np.float32)
+    starts = np.zeros(out_size, np.int64)
     for x in range(out_size):
         place = np.float32(np.float32(x + 0.5) * inverse + moved)
         # What lies outside of the source image stays black.
@@ -100,7 +107,30 @@ def _weights(
         total = found.sum(dtype=np.float32)
         if abs(total) >= 1000 * np.finfo(np.float32).tiny:
             table[x, first : last + 1] = found * (np.float32(1) / total)
-    return table
+        starts[x] = first
+    return table, starts, span
+
+
+def _of_gradients(table: Floats) -> _Table:
+    """What the pixels of the source have of the gradients."""
+    used = table.T != 0
+    first = used.argmax(axis=1)
+    last = used.shape[1] - 1 - used[:, ::-1].argmax(axis=1)
+    return table.T, first, int(np.where(used.any(axis=1), last - first + 1, 0).max(initial=0))
+
+
+def _summed(xp: Any, how: str, table: _Table, images: Any, axis: int) -> Any:
+    """The weighted sums along an axis of images."""
+    weights, starts, span = table
+    if xp is not np or np.isfinite(images).all():
+        return xp.einsum(how, xp.asarray(weights), images)
+    # Zeros within a span make NaN of what is not finite, those beyond do not.
+    moved = np.moveaxis(images, axis, -1)
+    found = np.zeros((*moved.shape[:-1], len(weights)), np.float32)
+    for x, start in enumerate(starts.tolist()):
+        part = slice(start, start + span)
+        found[..., x] = (moved[..., part] * weights[x, part]).sum(axis=-1)
+    return np.moveaxis(found, -1, axis)
 
 
 def _check(images: Any, scale: Any, translation: Any, kernel_type: str) -> None:
@@ -117,6 +147,9 @@ def _check(images: Any, scale: Any, translation: Any, kernel_type: str) -> None:
             )
     if not (np.asarray(scale) > 0).all():
         raise errors.invalid_argument("Scale must be greater than zero.")
+
+
+def _check_images(images: Any) -> None:
     if 0 in images.shape[1:3]:
         raise errors.invalid_argument("input image must be of non-zero size")
     if images.shape[3] == 0:
@@ -124,24 +157,21 @@ def _check(images: Any, scale: Any, translation: Any, kernel_type: str) -> None:
 
 
 def _tables(
-    xp: Any,
     sizes: tuple[int, int],
     images: Any,
     scale: Any,
     translation: Any,
     kernel_type: str,
     antialias: bool,
-) -> tuple[Any, Any]:
-    return tuple(
-        xp.asarray(
-            _weights(
-                kernel_type,
-                sizes[axis],
-                images.shape[axis + 1],
-                scale[axis],
-                translation[axis],
-                antialias,
-            )
+) -> Iterator[_Table]:
+    return (
+        _weights(
+            kernel_type,
+            sizes[axis],
+            images.shape[axis + 1],
+            scale[axis],
+            translation[axis],
+            antialias,
         )
         for axis in (0, 1)
     )
@@ -153,8 +183,6 @@ def _tables(
 def _scaled_shape(c: InferenceContext) -> TensorShape:
     images = c.with_rank(0, 4).dim_values
     merge_dims((c.with_rank(1, 1).dim_values or (None,))[0], 2)
-    for index in (2, 3):
-        c.with_rank(index, 1)
     size = c.constant_value(1)
     height, width = (None, None) if size is None else (int(one) for one in size)
     for side in (height, width):
@@ -191,12 +219,12 @@ def scale_and_translate(
     rows, columns = (int(one) for one in size)
     if min(rows, columns) <= 0:
         raise errors.invalid_argument("output dimensions must be positive")
-    by_row, by_column = _tables(
-        xp, (rows, columns), images, scale, translation, kernel_type, antialias
-    )
+    _check_images(images)
+    check_fits(xp, (len(images), rows, columns, images.shape[3]), np.dtype(np.float32))
+    by_row, by_column = _tables((rows, columns), images, scale, translation, kernel_type, antialias)
     wide = images.astype(np.float32, copy=False)
-    partial = xp.einsum("yh,bhwc->bywc", by_row, wide)
-    return xp.einsum("xw,bywc->byxc", by_column, partial)
+    partial = _summed(xp, "yh,bhwc->bywc", by_row, wide, 1)
+    return _summed(xp, "xw,bywc->byxc", by_column, partial, 2)
 
 
 @scale_and_translate.gradient
@@ -235,8 +263,14 @@ def scale_and_translate_grad(
     if grads.ndim != 4:
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(grads.shape)}")
     sizes = (grads.shape[1], grads.shape[2])
-    by_row, by_column = _tables(
-        xp, sizes, original_image, scale, translation, kernel_type, antialias
+    shape = (len(grads), *original_image.shape[1:3], grads.shape[3])
+    if not grads.size or 0 in shape:
+        return xp.zeros(shape, grads.dtype)
+    by_row, by_column = (
+        _of_gradients(table)
+        for table, _, _ in _tables(
+            sizes, original_image, scale, translation, kernel_type, antialias
+        )
     )
-    partial = xp.einsum("xw,byxc->bywc", by_column, grads)
-    return xp.einsum("yh,bywc->bhwc", by_row, partial)
+    partial = _summed(xp, "wx,byxc->bywc", by_column, grads, 2)
+    return _summed(xp, "hy,bywc->bhwc", by_row, partial, 1)

@@ -228,10 +228,12 @@ def _audio_summary(tag: Any, tensor: Any, sample_rate: float, max_outputs: int) 
         raise errors.invalid_argument("Tag must be a scalar")
     if tensor.ndim not in (2, 3):
         raise errors.invalid_argument(f"Tensor must be 3-D or 2-D, got: {shape_text(tensor.shape)}")
-    if not 0 < sample_rate < 1 << 32:
+    if not sample_rate > 0:
         raise errors.invalid_argument("sample_rate must be > 0")
-    if not tensor.size and tensor.shape[0]:
+    if tensor.ndim == 3 and not tensor.shape[2] and len(tensor):
         raise errors.invalid_argument("audio is null")
+    if len(tensor) and sample_rate >= 1 << 32:
+        raise errors.invalid_argument(f"sample_rate must be in (0, 2^32), got: {sample_rate}")
     base = _only_tag(tag)
     sounds = tensor if tensor.ndim == 3 else tensor[:, :, None]
     summary = summary_pb2.Summary()

@@ -38,6 +38,19 @@ class Window:
         """The size of the dimension with its padding."""
         return self.size + self.pad_before + self.pad_after
 
+    def trimmed(self) -> Window:
+        """The same window without the elements that meet nothing but padding at all positions."""
+        first = max(0, self.pad_before - (self.output - 1) * self.stride)
+        last = max(0, self.filter - self.pad_before - self.size)
+        if not (first or last) or not self.output or self.dilation != 1:
+            return self
+        return replace(
+            self,
+            filter=self.filter - first - last,
+            pad_before=self.pad_before - first,
+            pad_after=max(0, self.pad_after - last),
+        )
+
     @property
     def reach(self) -> int:
         """The cells from a window's first element to its last, both included."""
