@@ -30,7 +30,7 @@ def _bincounts() -> None:
     inputs = (_INDICES, _VALUES, _SHAPE - 1, 6, _NONE)
     SAMPLES.append(op("SparseBincount", *inputs, error="bound"))
     inputs = (_INDICES, _VALUES[1:], _SHAPE, 6, _NONE)
-    SAMPLES.append(op("SparseBincount", *inputs, error="Number of values"))
+    SAMPLES.append(op("SparseBincount", *inputs, error="Number of"))
     row = op("RaggedBincount", _SPLITS, _VALUES - 4, 6, _NONE, error="negative")
     SAMPLES.append(row)
     SAMPLES.append(op("RaggedBincount", _SPLITS + 1, _VALUES, 6, _NONE, error="start with 0"))

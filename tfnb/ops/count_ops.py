@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import UNKNOWN_SHAPE, merge_shapes
+from tfnb.core.shape_inference import UNKNOWN_SHAPE, merge_shapes, shape_of_sizes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.sparse_indices import check_form
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
@@ -26,33 +28,38 @@ _BINARY = "binary_output: bool = false"
 
 
 def _scalar_size(size: Any) -> int:
-    if size.size != 1:
-        raise errors.invalid_argument(
-            f"Shape must be rank 0 but is rank {size.ndim}: size must be a scalar"
-        )
-    number = int(size.reshape(()))
+    if size.ndim:
+        raise errors.invalid_argument(f"Shape must be rank 0 but is rank {size.ndim}")
+    number = int(size)
     if number < 0:
         raise errors.invalid_argument(f"size ({number}) must be non-negative")
     return number
 
 
-def _counts(rows: Any, values: Any, weights: Any, shape: tuple[int, int], binary: bool) -> Any:
-    """[rows, size] counts, or sums of weights; numbers from `size` on do not count."""
+def _refuse_negative(values: Any) -> None:
     if values.size and int(values.min()) < 0:
         raise errors.invalid_argument("Input must be non-negative")
-    if 0 < weights.size < values.size:  # more are no error in TensorFlow
+
+
+def _counts(rows: Any, values: Any, weights: Any, shape: tuple[int, int], binary: bool) -> Any:
+    """[rows, size] counts, or sums of weights; numbers below 0 and from `size` on do not count."""
+    inside = (values >= 0) & (values < shape[1])
+    weights = weights.reshape(-1)
+    # More weights than values, and weights of nothing, are no error in TensorFlow.
+    if 0 < weights.size < values.size and not binary and inside[weights.size :].any():
         raise errors.invalid_argument(
             "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it "
             f"acts as all weights equal to 1. Received {shape_text(weights.shape)}"
         )
+    check_fits(np, shape, weights.dtype)
     out = np.zeros(shape, weights.dtype)
-    weights = weights[: values.size]
-    inside = values < shape[1]
     places = (rows[inside], values[inside])
     if binary:
         out[places] = 1
     else:
-        np.add.at(out, places, weights.reshape(-1)[inside] if weights.size else out.dtype.type(1))
+        # Of the weights, as many as there are values that count.
+        own = weights[np.flatnonzero(inside)] if weights.size else out.dtype.type(1)
+        np.add.at(out, places, own)
     return out
 
 
@@ -67,7 +74,9 @@ def _sparse_bincount_shape(c: InferenceContext) -> TensorShape:
     dense_shape = c.constant_value(2)
     if dense_shape is None:
         return UNKNOWN_SHAPE
-    return TensorShape([*dense_shape.tolist()[:-1], int(size)])
+    if dense_shape.size not in (1, 2):
+        raise ValueError("Input must be less than rank 2")
+    return shape_of_sizes([*dense_shape.reshape(-1).tolist()[:-1], int(size)])
 
 
 @register_op(
@@ -91,29 +100,18 @@ def sparse_bincount(
 ) -> Any:
     """How often each number below size occurs, per row of a sparse matrix."""
     count = _scalar_size(size)
-    rank = dense_shape.size
-    if rank not in (1, 2):
-        raise errors.invalid_argument(f"Shape must be at most rank 2 but is rank {rank}")
-    if indices.ndim != 2:
-        raise errors.invalid_argument(
-            f"Shape must be rank 2 but is rank {indices.ndim}: indices must be a matrix"
-        )
-    if indices.shape[0] != values.shape[0]:
-        raise errors.invalid_argument(
-            f"Number of values must match first dimension of indices. Got {values.shape[0]} "
-            f"values, indices shape: {shape_text(indices.shape)}"
-        )
-    if rank != indices.shape[1]:
-        raise errors.invalid_argument(
-            "Dense shape must match second dimension of indices. Got dense shape of rank "
-            f"{rank}, indices shape: {shape_text(indices.shape)}"
-        )
+    check_form(indices, values, dense_shape)
     if (indices < 0).any() or (indices >= dense_shape).any():
         raise errors.invalid_argument("Index out of bound: indices are not in the dense shape")
-    rows = int(dense_shape[0]) if rank == 2 else 1
-    row = indices[:, 0] if rank == 2 else np.zeros(values.size, np.int64)
-    out = _counts(row, values, weights, (rows, count), binary_output)
-    return out if rank == 2 else out[0]
+    rank = dense_shape.size
+    if not rank:
+        raise errors.invalid_argument("Shape must be at least rank 1 but is rank 0")
+    if rank == 1:
+        _refuse_negative(values)
+        row = np.zeros(values.size, np.int64)
+        return _counts(row, values, weights, (1, count), binary_output)[0]
+    shape = (int(dense_shape[0]), count)
+    return _counts(indices[:, 0], values, weights, shape, binary_output)
 
 
 @register_op(
@@ -128,11 +126,12 @@ def ragged_bincount(
     xp: Any, splits: Any, values: Any, size: Any, weights: Any, *, binary_output: bool
 ) -> Any:
     """How often each number below size occurs, per row."""
-    if size.ndim:
-        raise errors.invalid_argument(f"Shape must be rank 0 but is rank {size.ndim}")
     count = _scalar_size(size)
+    values = values.reshape(-1)
+    splits = splits.reshape(-1)
     row = _rows_of(splits, values)
-    return _counts(row, values.reshape(-1), weights, (splits.size - 1, count), binary_output)
+    _refuse_negative(values)
+    return _counts(row, values, weights, (splits.size - 1, count), binary_output)
 
 
 def _rows_of(splits: Any, values: Any) -> Any:
@@ -158,6 +157,9 @@ def _rows_of(splits: Any, values: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------- sparse counts
+
+# TensorFlow's vector of tables can have so many.
+_MOST_BATCHES = 1 << 58
 
 _OUT = "output_indices: int64, output_values: output_type, output_dense_shape: int64"
 _COUNT_ATTRS = (
@@ -203,7 +205,9 @@ def _occurring(
         counts[:] = 1
     else:
         np.add.at(counts, place.reshape(-1), own[inside] if own.size else dtype(1))
-    width = maxlength if maxlength >= 0 else max(int(kept.max(initial=0)) + 1, minlength)
+    # One more than the largest of 64 bits is the smallest.
+    past = (int(kept.max(initial=0)) + 1 + (1 << 63)) % (1 << 64) - (1 << 63)
+    width = maxlength if maxlength >= 0 else max(past, minlength)
     if batch is None:
         return found[:, 1:], counts, np.array([width], np.int64)
     return found, counts, np.array([batch, width], np.int64)
@@ -305,6 +309,10 @@ def sparse_count_sparse_output(
     if (indices < 0).any() or (indices >= dense_shape).any():
         raise errors.invalid_argument("Index out of bound: indices are not in the dense shape")
     is_matrix = dense_shape.size > 1
+    if is_matrix and dense_shape[0] > _MOST_BATCHES:
+        raise errors.invalid_argument(
+            f"Cannot allocate {dense_shape[0]} batches, is the dense shape too wide?"
+        )
     return _occurring(
         indices[:, 0] if is_matrix else np.zeros(values.size, np.int64),
         values,
@@ -319,9 +327,7 @@ def sparse_count_sparse_output(
 
 @sparse_count_sparse_output.shape
 def _(c: InferenceContext) -> list[TensorShape]:
-    dims = c.inputs[0].dim_values
-    rank = None if dims is None or len(dims) < 2 else dims[1]
-    return _count_shape(c, rank)
+    return _count_shape(c, (c.with_rank(0, 2).dim_values or (None, None))[1])
 
 
 def _ragged_count_shape(c: InferenceContext) -> list[TensorShape]:

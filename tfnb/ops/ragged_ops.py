@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 EXPORTS = {"tf": ["ragged_fill_empty_rows", "ragged_fill_empty_rows_grad"]}
 
 _CPU: dict[str, Any] = {"devices": ("CPU",)}
+# Rows that are worth a loop.
+_MANY = 1 << 10
 _TSPLITS = "Tsplits: {int32, int64} = DT_INT64"
 
 
@@ -129,16 +131,23 @@ def ragged_range(xp: Any, starts: Any, limits: Any, deltas: Any, *, Tsplits: dty
     splits = splits_of(lengths, Tsplits.as_numpy_dtype)
     check_fits(np, (int(splits[-1]),), dtype)
     if is_whole:
+        if splits[-1] > 64 * (count + _MANY):
+            # Few and long rows: no arrays of positions beside them.
+            values = np.empty(int(splits[-1]), dtype)
+            for i, row in enumerate(np.split(values, splits[1:-1])):
+                row[:1], row[1:] = first[i], step[i]
+                np.cumsum(row, dtype=dtype, out=row)
+            return splits, values
         places = positions(np.zeros(count, np.int64), lengths)
         begin = np.repeat(first, lengths).astype(np.int64)
         return splits, (begin + places * np.repeat(step, lengths)).astype(dtype)
     # Floats are added up, step by step, as TensorFlow does.
-    values = [
+    parts = [
         np.cumsum(np.r_[first[i], np.repeat(step[i], n - 1)].astype(dtype), dtype=dtype)
         for i, n in enumerate(lengths.tolist())
         if n
     ]
-    return splits, np.concatenate(values) if values else np.zeros(0, dtype)
+    return splits, np.concatenate(parts) if parts else np.zeros(0, dtype)
 
 
 ragged_range.not_differentiable()
@@ -252,6 +261,7 @@ def ragged_tensor_to_sparse(xp: Any, nested: Sequence[Any], values: Any) -> Any:
     """Every value with its place, and the size of the box that holds them all."""
     if values.ndim < 1:
         raise errors.invalid_argument("rt_dense_values must have rank at least 1")
+    nested = [nested[0], *(splits.reshape(-1) for splits in nested[1:])]
     counts = [*(splits.shape[0] - 1 for splits in nested[1:]), values.shape[0]]
     for splits, count in zip(nested, counts, strict=True):
         check_splits(splits, count)
@@ -309,6 +319,13 @@ def _dense_shape(c: InferenceContext) -> TensorShape:
             raise ValueError("The only valid scalar shape tensor is the fully unknown shape (-1)")
     elif shape is not None:
         target = c.constant_value_as_shape(0).dim_values
+    for index, kind in enumerate(kinds, 3):
+        if c.inputs[index].ndims not in (None, kind != "FIRST_DIM_SIZE"):
+            raise ValueError(
+                "FIRST_DIM_SIZE must be a scalar."
+                if kind == "FIRST_DIM_SIZE"
+                else "Row partition must be a vector."
+            )
     values, default = c.inputs[1].dim_values, c.inputs[2].dim_values
     if default is not None and values is not None:
         if len(default) >= len(values):
@@ -326,6 +343,7 @@ def _dense_shape(c: InferenceContext) -> TensorShape:
                 )
     if target is None and values is None:
         return UNKNOWN_SHAPE
+    _check_entries(target)
     if values is None:
         return TensorShape(target)
     if target is None:
@@ -345,30 +363,46 @@ def _dense_shape(c: InferenceContext) -> TensorShape:
                 f"shape[{place}] = {a}"
             )
         out[place] = b if a is None else a
+    _check_entries(out)
     return TensorShape(out)
 
 
-class _Rows:
-    """One ragged dimension: of each child the row that it is in, and its place there."""
+def _check_entries(dims: Any) -> None:
+    if math.prod(dim for dim in dims or () if dim is not None) >> 63:
+        text = ",".join("?" if dim is None else str(dim) for dim in dims)
+        raise ValueError(f"Shape [{text}] is too large (more than 2**63 - 1 entries)")
 
-    def __init__(self, kind: str, partition: Any, parents: int) -> None:
+
+class _Rows:
+    """One ragged dimension: of each child the row that it is in, and its place there.
+
+    As TensorFlow, this asks little of the splits: lengths below 0 count as 0.
+    """
+
+    def __init__(self, kind: str, partition: Any) -> None:
         if partition.ndim != 1:
             raise errors.invalid_argument(
                 f"row partition must be a vector, not of shape {shape_text(partition.shape)}"
             )
-        numbers = partition.astype(np.int64)
+        self.numbers = partition
         if kind == "ROW_SPLITS":
-            if not numbers.size or numbers[0] != 0 or (np.diff(numbers) < 0).any():
-                raise errors.invalid_argument(
-                    "row_splits must begin with 0 and be sorted: the partition tensor is invalid"
-                )
-            if numbers.size != parents + 1:
-                raise errors.invalid_argument(
-                    f"Invalid row split size: {numbers.size} for {parents} rows"
-                )
-            lengths = np.diff(numbers)
-            self.row = np.repeat(np.arange(parents), lengths)
+            lengths = np.maximum(np.diff(partition), 0).astype(np.int64)
         elif kind == "VALUE_ROWIDS":
+            lengths = np.diff(np.flatnonzero(np.diff(partition, prepend=-1, append=-1)))
+        else:
+            raise errors.invalid_argument(f"Unsupported partition type:{kind}")
+        self.kind = kind
+        self.lengths = lengths
+        self.widest = int(lengths.max(initial=0))
+
+    def children(self, parents: int) -> tuple[Any, Any]:
+        """The row of each child among so many, and its place there.
+
+        Raises:
+          InvalidArgumentError: the rows are others.
+        """
+        numbers, lengths = self.numbers, self.lengths
+        if self.kind == "VALUE_ROWIDS":
             if (np.diff(numbers) < 0).any() or (numbers < 0).any():
                 raise errors.invalid_argument("row ids must be sorted and not negative")
             if numbers.size and numbers[-1] >= parents:
@@ -376,12 +410,14 @@ class _Rows:
                     f"Expected row_partition_tensors' row ids to be below {parents}, got "
                     f"{numbers[-1]}"
                 )
-            lengths = np.bincount(numbers, minlength=parents)
-            self.row = numbers
+            row = numbers.astype(np.int64)
         else:
-            raise errors.invalid_argument(f"Unsupported partition type:{kind}")
-        self.place = positions(np.zeros(lengths.size, np.int64), lengths)
-        self.widest = int(lengths.max(initial=0))
+            if lengths.size > parents or (numbers.size and lengths.sum() != numbers[-1]):
+                raise errors.invalid_argument(
+                    f"Invalid row split size: {numbers.size} for {parents} rows"
+                )
+            row = np.repeat(np.arange(lengths.size), lengths)
+        return row, positions(np.zeros(lengths.size, np.int64), lengths)
 
 
 @register_op(
@@ -442,23 +478,26 @@ def ragged_tensor_to_tensor(
         rows = partitions[0].size - 1
     else:
         raise errors.invalid_argument(f"Cannot handle VALUE_ROWIDS first: {kinds[0]}")
-    sizes = [rows if wanted[0] < 0 else wanted[0]]
+    levels = [_Rows(*pair) for pair in zip(kinds, partitions, strict=True)]
+    found = zip(wanted, [rows, *(level.widest for level in levels)], strict=True)
+    sizes = [there if asked < 0 else asked for asked, there in found]
+    check_fits(xp, (*sizes, *inner), values.dtype)
+    if 0 in sizes:  # TensorFlow looks no further
+        return np.empty((*sizes, *inner), values.dtype)
     target = np.where(np.arange(rows) < sizes[0], np.arange(rows), -1)
-    for level, (kind, partition) in enumerate(zip(kinds, partitions, strict=True), 1):
-        found = _Rows(kind, partition, target.size)
-        size = found.widest if wanted[level] < 0 else wanted[level]
-        parent = target[found.row]
-        inside = (parent >= 0) & (found.place < size)
-        target = np.where(inside, parent * size + found.place, -1)
-        sizes.append(size)
-    if target.size != values.shape[0]:
+    for level, size in zip(levels, sizes[1:], strict=True):
+        row, place = level.children(target.size)
+        parent = target[row]
+        inside = (parent >= 0) & (place < size)
+        target = np.where(inside, parent * size + place, -1)
+    if target.size > values.shape[0]:
         raise errors.invalid_argument(
             f"The row partitions are those of {target.size} values, but there are {values.shape[0]}"
         )
     out = np.empty((math.prod(sizes), *inner), values.dtype)
     out[...] = default
     kept = target >= 0
-    out[target[kept]] = values[kept]
+    out[target[kept]] = values[: target.size][kept]
     return out.reshape(*sizes, *inner)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import merge_shapes
 from tfnb.core.string_hashes import fingerprint64, strong_hash
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
@@ -58,6 +59,13 @@ def fingerprint_cat64(first: int, second: int) -> int:
 # ------------------------------------------------------------------------------------------ columns
 
 
+def _check_batch(shape: Any, batch: int, place: int) -> None:
+    if shape.shape == (2,) and int(shape[0]) != batch:
+        raise errors.invalid_argument(
+            f"Expected batch size {batch} got {int(shape[0])} at position {place}"
+        )
+
+
 def _sparse_rows(indices: Any, values: Any, shape: Any, batch: int, place: int) -> list[list[Any]]:
     if indices.ndim != 2 or indices.shape[1] != 2:
         raise errors.invalid_argument(
@@ -79,17 +87,11 @@ def _sparse_rows(indices: Any, values: Any, shape: Any, batch: int, place: int) 
             f"Input shapes should imply a 2D tensor, but received shape {shape_text(shape.shape)} "
             f"at position {place}"
         )
-    if int(shape[0]) != batch:
-        raise errors.invalid_argument(
-            f"Expected batch size {batch} got {int(shape[0])} at position {place}"
-        )
     rows: list[list[Any]] = [[] for _ in range(batch)]
     before = 0
     for row, value in zip(indices[:, 0].tolist(), values.tolist(), strict=True):
         if not before <= row < batch:
-            raise errors.invalid_argument(
-                f"Row index {row} is outside of valid range [{before}, {batch})"
-            )
+            break  # TensorFlow, going from row to row, gets no further
         before = row
         rows[row].append(value)
     return rows
@@ -99,7 +101,7 @@ def _ragged_sparse_rows(
     indices: Any, values: Any, shape: Any, batch: int, place: int
 ) -> list[list[Any]]:
     """As RaggedCross reads them: rows never go back, and those outside do not count."""
-    if indices.ndim != 2 or values.ndim != 1 or shape.shape != (2,) or shape[0] != batch:
+    if indices.ndim != 2 or values.ndim != 1 or shape.shape != (2,):
         return _sparse_rows(indices, values, shape, batch, place)
     rows: list[list[Any]] = [[] for _ in range(batch)]
     places = np.maximum.accumulate(indices[:, 0]).tolist() if indices.shape[1] else ()
@@ -136,6 +138,8 @@ def _columns(
             raise errors.invalid_argument(
                 f"Expected batch size {batch} got {matrix.shape[0]} at dense tensor {place}"
             )
+    for place, shape in enumerate(shapes):
+        _check_batch(shape, batch, place)
     check_fits(np, (batch,), np.dtype(np.int64))
     found = [
         rows_of(*parts, batch, place)
@@ -280,7 +284,7 @@ def sparse_cross_hashed(
 ) -> Any:
     """Crosses hashed with a salt; strong hashing hides which strings fall into one bucket."""
     for name, value in (("num_buckets", num_buckets), ("strong_hash", strong)):
-        if value.ndim:
+        if value.size != 1:
             raise errors.invalid_argument(
                 f"Input {name} should be a scalar. Received: {shape_text(value.shape)}"
             )
@@ -292,7 +296,7 @@ def sparse_cross_hashed(
     values = [_of_four_bytes(v) if v.dtype != object else v for v in values]
     columns, batch = _columns(indices, values, shapes, dense_inputs)
     keys = [number & _MASK for number in salt.tolist()]
-    buckets, is_strong = int(num_buckets), bool(strong)
+    buckets, is_strong = int(num_buckets.reshape(())), bool(strong)
 
     def number(feature: Any) -> int:
         if not isinstance(feature, bytes):
@@ -391,16 +395,20 @@ def ragged_cross(
 @ragged_cross.shape
 def _(c: InferenceContext) -> list[TensorShape]:
     ragged, dense = c.input_range("ragged_row_splits"), c.input_range("dense_inputs")
-    rows: int | None = None
-    for index in range(ragged.start, ragged.stop):
-        dims = c.inputs[index].dim_values
-        if dims:
-            rows = rows if dims[0] is None else dims[0]
+    rows = TensorShape([None])
+    # One more than there are rows.
+    counts = list(c.inputs[ragged])
     for index in range(dense.start, dense.stop):
         dims = c.inputs[index].dim_values
-        if dims and dims[0] is not None:
-            rows = dims[0] + 1
-    return [TensorShape([None]), TensorShape([rows])]
+        if dims is not None and len(dims) != 2:
+            raise ValueError("tf.ragged.cross only supports inputs with rank=2")
+        counts += [TensorShape([dims[0] + 1])] if dims and dims[0] is not None else []
+    for count in counts:
+        try:
+            rows = merge_shapes(rows, count)
+        except ValueError:
+            raise ValueError("inputs must all have the same batch dimension size.") from None
+    return [TensorShape([None]), rows]
 
 
 for _op in (sparse_cross, sparse_cross_v2, sparse_cross_hashed, ragged_cross):

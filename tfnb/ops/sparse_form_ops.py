@@ -73,6 +73,8 @@ def sparse_concat_op(xp: Any, indices: Any, values: Any, shapes: Any, *, concat_
                 f"Ranks of all input tensors must match: expected {rank} but got {len(sizes)} at "
                 f"position {position}"
             )
+        if min(sizes) < 0 or math.prod(sizes) >> 63:
+            raise errors.internal("Encountered overflow from large input shape.")
         for j in range(rank):
             if j != axis and sizes[j] != first[j]:
                 raise errors.invalid_argument(
@@ -83,8 +85,6 @@ def sparse_concat_op(xp: Any, indices: Any, values: Any, shapes: Any, *, concat_
         moved[:, axis] += np.int64(min(max(start, -(2**63)), 2**63 - 1))
         start += sizes[axis]
         parts.append(moved)
-        if min(sizes) < 0 or math.prod(sizes) >> 63:
-            raise errors.internal("Encountered overflow from large input shape.")
     whole = list(first)
     whole[axis] = start
     joined = np.concatenate(parts)
@@ -215,7 +215,7 @@ def sparse_split_op(
         )
     axis %= rank
     size = int(shape[axis])
-    if not 1 <= num_split <= size:
+    if not 1 <= num_split <= (size + (1 << 31)) % (1 << 32) - (1 << 31):  # of 32 bits there
         raise errors.invalid_argument(
             f"Input num_split should be between 1 and the splitting dimension size ({size}), got "
             f"{num_split}"

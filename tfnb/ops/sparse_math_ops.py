@@ -117,7 +117,9 @@ def sparse_add_op(
     in_both = np.zeros(len(rows), np.int64)
     in_both[a_places] += 1
     in_both[b_places] += 1
-    kept = (in_both < 2) | (np.abs(total) >= thresh)
+    # Numbers of 8 and 16 bits have a modulus in C++ that is an int.
+    wide = np.int32 if total.dtype.kind == "i" and total.itemsize < 4 else None
+    kept = (in_both < 2) | (np.abs(total, dtype=wide) >= thresh)
     return rows[kept], total[kept], a_shape
 
 
@@ -204,6 +206,10 @@ def sparse_softmax_op(xp: Any, sp_indices: Any, sp_values: Any, sp_shape: Any) -
         )
     if not len(sp_values):
         return sp_values
+    if (comparisons(sp_indices) < 0).any():
+        # TensorFlow's answer has the order of sorted elements.
+        order = order_of(sp_indices)
+        sp_indices, sp_values = sp_indices[order], sp_values[order]
     starts = group_starts(sp_indices[:, :-1])
     lengths = np.diff([*starts, len(sp_values)])
     highest = np.repeat(np.maximum.reduceat(sp_values, starts), lengths)
@@ -354,7 +360,7 @@ def _reduce_shape(c: InferenceContext) -> TensorShape:
     shape, axes = c.constant_value(2), c.constant_value(3)
     if shape is None or axes is None:
         return UNKNOWN_SHAPE
-    dims = [None if size < 0 else size for size in shape.reshape(-1).tolist()]
+    dims = [None if size == -1 else size for size in shape.reshape(-1).tolist()]
     if not dims:
         raise ValueError("Number of dims in shape tensor must not be 0")
     # An axis out of range is refused by the kernel.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     InferenceContext,
@@ -184,12 +185,13 @@ def sparse_to_dense_op(
     if (shape < 0).any():
         raise errors.invalid_argument(f"output_shape {shape.tolist()} is not a shape")
     indices = indices.reshape(count, rank)
-    out = np.empty(tuple(shape.tolist()), values.dtype)
-    out[...] = np.asarray(default_value, values.dtype)
+    check_fits(xp, shape.tolist(), values.dtype)
     if validate_indices:
         _check_indices(indices, shape)
     elif ((indices < 0) | (indices >= shape)).any():
         raise errors.invalid_argument(f"Indices are not valid: not all are in {shape.tolist()}")
+    out = np.empty(tuple(shape.tolist()), values.dtype)
+    out[...] = np.asarray(default_value, values.dtype)
     # A repeated index adds nothing: the last one counts.
     out[tuple(indices.T)] = values
     return out
@@ -334,9 +336,9 @@ def sparse_slice_op(xp: Any, indices: Any, values: Any, shape: Any, start: Any, 
             f"{np.size(start)} and {np.size(size)}"
         )
     sizes_of(shape)
-    if (size < 0).any():
-        raise errors.invalid_argument(f"Expected a non-negative size, got {size.min()}")
     sizes = np.where(start < shape - size, size, np.where(start < shape, shape - start, 0))
+    if (sizes < 0).any():
+        raise errors.invalid_argument(f"Expected a non-negative size, got {sizes.min()}")
     inside = ((indices >= start) & (indices < start + size)).all(axis=1)
     return (indices - start)[inside], np.asarray(values)[inside], sizes
 

@@ -196,15 +196,13 @@ def _merge_rows(
 ) -> TensorShape:
     indices = require_rank(c.inputs[form.indices], 1).dim_values
     assert indices is not None
-    rows, dims = grad.dim_values, shape.dim_values
-    if rows is not None:
-        if not rows:
-            raise ValueError("Shape must be at least rank 1 but is rank 0")
-        merge_dims(indices[0], rows[0])
-    if rows is None or dims is None:
+    rows = grad.dim_values
+    if rows is None:
         return shape
-    merge_shapes(TensorShape([None, *dims[1:]]), TensorShape([None, *rows[1:]]))
-    return shape
+    if not rows:
+        raise ValueError("Shape must be at least rank 1 but is rank 0")
+    merge_dims(indices[0], rows[0])
+    return merge_shapes(shape, TensorShape([None, *rows[1:]]))
 
 
 # ------------------------------------------------------------------------------------------ kernels
@@ -380,6 +378,10 @@ _NO_EMPTY_ROWS = {
 }  # fmt: skip
 
 
+# Rules that TensorFlow computes in another order where only some rows have a gradient.
+_OTHER_IN_ROWS = {"AdagradDA", "Ftrl", "FtrlV2", "RMSProp", "CenteredRMSProp"}
+
+
 def _apply_sparse(
     xp: Any, form: _Form, arrays: list[Any], others: list[Any], options: dict[str, Any]
 ) -> None:
@@ -395,6 +397,8 @@ def _apply_sparse(
         raise errors.invalid_argument(
             f"Index {int(indices[wrong])} at offset {wrong} in indices is out of range"
         )
+    if form.rule_name in _OTHER_IN_ROWS:
+        options = options | {"is_sparse": True}
     for chosen, rows in _rounds(xp, indices):
         others[at] = grad[chosen]
         parts = [array[rows] for array in arrays]
@@ -574,12 +578,20 @@ def adagrad_da(
     l1: Any,
     l2: Any,
     global_step: Any,
+    *,
+    is_sparse: bool = False,
 ) -> tuple[Any, ...]:
     """Dual averaging: the variable follows from the sums of gradients and of their squares."""
     scalar = var.dtype.type
     total = gradient_accumulator + grad
     squares = gradient_squared_accumulator + grad * grad
     step = scalar(global_step)
+    if is_sparse and var.size > len(var):
+        # Rows of more than one element, as TensorFlow reckons them: without steps, no numbers.
+        mean = total / step
+        if l1 > 0:
+            mean = xp.sign(total) * xp.maximum(abs(total) / step - l1, scalar(0))
+        return -mean / (l2 + xp.sqrt(squares) / (step * lr)), total, squares
     denominator = l2 * step * lr + xp.sqrt(squares)
     numerator = total
     if l1 > 0:
@@ -610,6 +622,7 @@ def _ftrl(
     l2: Any,
     lr_power: Any,
     by_lr: bool,
+    is_sparse: bool,
 ) -> tuple[Any, ...]:
     scalar = var.dtype.type
     new_accum = accum + grad * grad
@@ -622,6 +635,11 @@ def _ftrl(
     else:
         linear = linear + full_grad - change / lr * var
         limit, denominator = l1, grown / lr + two * l2
+    if is_sparse:
+        # Not xp.clip: what is not a number stays, and a limit that is none does not count.
+        held = xp.where(limit < linear, limit, linear)
+        held = xp.where(held < -limit, -limit, held)
+        return (held - linear) / denominator, new_accum, linear
     numerator = limit * xp.sign(linear) - linear
     var = xp.where(abs(linear) > limit, numerator / denominator, scalar(0))
     return var, new_accum, linear
@@ -640,9 +658,11 @@ def ftrl(
     lr_power: Any,
     *,
     multiply_linear_by_lr: bool,
+    is_sparse: bool = False,
 ) -> tuple[Any, ...]:
     """Follow the regularized leader, proximal."""
-    return _ftrl(xp, var, accum, linear, grad, grad, lr, l1, l2, lr_power, multiply_linear_by_lr)
+    by_lr = multiply_linear_by_lr
+    return _ftrl(xp, var, accum, linear, grad, grad, lr, l1, l2, lr_power, by_lr, is_sparse)
 
 
 apply_ftrl = ftrl.dense
@@ -665,12 +685,12 @@ def ftrl_v2(
     lr_power: Any,
     *,
     multiply_linear_by_lr: bool,
+    is_sparse: bool = False,
 ) -> tuple[Any, ...]:
     """Ftrl whose gradient gains 2 l2_shrinkage var, which the accumulator does not see."""
     full_grad = grad + var.dtype.type(2) * l2_shrinkage * var
-    return _ftrl(
-        xp, var, accum, linear, grad, full_grad, lr, l1, l2, lr_power, multiply_linear_by_lr
-    )
+    by_lr = multiply_linear_by_lr
+    return _ftrl(xp, var, accum, linear, grad, full_grad, lr, l1, l2, lr_power, by_lr, is_sparse)
 
 
 apply_ftrl_v2 = ftrl_v2.dense
@@ -805,6 +825,12 @@ apply_ada_max = ada_max.dense
 resource_apply_ada_max = ada_max.resource
 
 
+def _followed(mean: Any, value: Any, rho: Any, is_sparse: bool) -> Any:
+    """The mean that follows the value; which way matters where one is infinite."""
+    rest = mean.dtype.type(1) - rho
+    return mean * rho + value * rest if is_sparse else mean + (value - mean) * rest
+
+
 @optimizer("RMSProp", "var ms mom", "lr rho momentum epsilon grad", forms=_ALL)
 def rms_prop(
     xp: Any,
@@ -816,9 +842,11 @@ def rms_prop(
     momentum: Any,
     epsilon: Any,
     grad: Any,
+    *,
+    is_sparse: bool = False,
 ) -> tuple[Any, ...]:
     """Ms follows grad**2; mom = momentum mom + lr grad / sqrt(ms + epsilon); var -= mom."""
-    ms = ms + (grad * grad - ms) * (var.dtype.type(1) - rho)
+    ms = _followed(ms, grad * grad, rho, is_sparse)
     mom = mom * momentum + grad * lr / xp.sqrt(ms + epsilon)
     return var - mom, ms, mom
 
@@ -841,11 +869,12 @@ def centered_rms_prop(
     momentum: Any,
     epsilon: Any,
     grad: Any,
+    *,
+    is_sparse: bool = False,
 ) -> tuple[Any, ...]:
     """RMSProp that divides by the variance, the mean gradient being mg."""
-    rest = var.dtype.type(1) - rho
-    ms = ms + (grad * grad - ms) * rest
-    mg = mg + (grad - mg) * rest
+    ms = _followed(ms, grad * grad, rho, is_sparse)
+    mg = _followed(mg, grad, rho, is_sparse)
     mom = mom * momentum + grad * lr / xp.sqrt(ms - mg * mg + epsilon)
     return var - mom, mg, ms, mom
 
