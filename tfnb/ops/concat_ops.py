@@ -653,6 +653,9 @@ def _split_v_shape(c: InferenceContext) -> list[TensorShape]:
     listed: list[int | None] = (
         [whole] if sizes is None else [None if n < 0 else int(n) for n in sizes.tolist()]
     )
+    if sizes is not None and (sizes < -1).any():
+        at = int((sizes < -1).argmax())
+        raise ValueError(f"Split size at index {at} must be >= 0. Got: {int(sizes[at])}")
     if len(listed) != count:
         raise ValueError("Length of size_splits should be equal to num_outputs")
     if listed.count(None) > 1:

@@ -93,18 +93,18 @@ def softmax_cross_entropy(xp: Any, features: Any, labels: Any) -> Any:
         )
     labels, wide = widened(labels), widened(features)
     if is_large(xp, wide):
-        loss, backprop = _large_cross_entropy(wide, labels)
+        loss, backprop = _large_cross_entropy(wide, labels, dtype)
         return loss.astype(dtype, copy=False), backprop.astype(dtype, copy=False)
     shifted = shifted_logits(xp, wide)
     grown = xp.exp(shifted)
-    total = grown.sum(axis=-1, keepdims=True)
+    total = grown.sum(axis=-1, keepdims=True).astype(dtype).astype(wide.dtype)
     loss = (labels * (xp.log(total) - shifted)).sum(axis=-1)
     grown /= total
     grown -= labels
     return loss.astype(dtype, copy=False), grown.astype(dtype, copy=False)
 
 
-def _large_cross_entropy(features: Any, labels: Any) -> tuple[Any, Any]:
+def _large_cross_entropy(features: Any, labels: Any, dtype: Any) -> tuple[Any, Any]:
     loss = np.empty(len(features), features.dtype)
     backprop = np.empty(features.shape, features.dtype)
 
@@ -114,7 +114,7 @@ def _large_cross_entropy(features: Any, labels: Any) -> tuple[Any, Any]:
         # The sum of labels * (log(total) - shifted), in two.
         seen = np.vecdot(wanted, grown)
         np.exp(grown, out=grown)
-        total = sum_over(np, grown, (1,), True)
+        total = sum_over(np, grown, (1,), True).astype(dtype).astype(grown.dtype)
         loss[first:last] = sum_over(np, wanted, (1,)) * np.log(total[:, 0]) - seen
         np.divide(grown, total, out=grown)
         np.subtract(grown, wanted, out=grown)

@@ -154,6 +154,10 @@ def _fused_conv2d(
     )
     if not result.size:
         return result
+    if x.shape[-1] != filter.shape[2]:
+        raise errors.unimplemented(
+            "Fused conv implementation does not support grouped convolutions for now."
+        )
     if first == "BiasAdd":
         if len(args) != 1:
             raise errors.invalid_argument("Fused Conv2D must have one extra argument: bias.")

@@ -83,12 +83,14 @@ def _reduce_runs(
 
     Ids that do not come get `empty`.
     """
+    if rows is None and segment_ids.size:
+        # The result is made before the ids are looked at.
+        check_fits(xp, (max(0, int(segment_ids[-1]) + 1), *data.shape[1:]), data.dtype)
     starts, ids = _runs(xp, segment_ids)
     if rows is None:
         rows = int(ids[-1]) + 1 if ids.size else 0
     elif ids.size and int(ids[-1]) >= rows:
         raise errors.invalid_argument("segment ids must be < num_segments")
-    check_fits(xp, (rows, *data.shape[1:]), data.dtype)
     out = xp.full((rows, *data.shape[1:]), empty, data.dtype)
     if ids.size and data.size:
         if xp is np:

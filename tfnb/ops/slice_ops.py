@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_shapes
 from tfnb.core.tensor_shape import Dimension, TensorShape
@@ -403,6 +404,7 @@ def strided_slice_grad(
         raise errors.invalid_argument(
             f"shape of dy was {shape_text(dy.shape)} instead of {shape_text(found.final_shape)}"
         )
+    check_fits(xp, sizes, dy.dtype)
     if dy.dtype == object:
         out = np.empty(sizes, object)
         out[...] = b""

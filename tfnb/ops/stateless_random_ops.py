@@ -15,7 +15,12 @@ import numpy as np
 
 from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext, broadcast_shapes
+from tfnb.core.shape_inference import (
+    SCALAR_SHAPE,
+    InferenceContext,
+    broadcast_shapes,
+    unchanged_shape,
+)
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies, name_scope
@@ -104,13 +109,6 @@ def _key_counter_shapes(c: InferenceContext) -> list[TensorShape]:
     _check_seed_shape(c, 0)
     shapes = [TensorShape([_KEY_SIZE]), TensorShape([_COUNTER_SIZE]), SCALAR_SHAPE]
     return shapes[: c.num_outputs]
-
-
-def _shuffle_shape(c: InferenceContext) -> TensorShape:
-    c.with_rank(1, 1)
-    c.with_rank(2, 1)
-    c.with_rank(3, 0)
-    return c.inputs[0]
 
 
 # --------------------------------------------------------------------------------------- generators
@@ -554,7 +552,7 @@ def stateless_random_uniform_int_v2(
     dtype: DType,
 ) -> Any:
     """Integers in [minval, maxval)."""
-    generator = _from_key(key, counter, alg)
+    generator = _from_key(key, counter, alg, shape)
     is_empty = not product(wanted_shape(shape))
     limits = checked_limits(minval, maxval, is_empty=is_empty)
     return _fill(xp, shape, generator, dtype, distributions.uniform_integers, *limits)
@@ -606,7 +604,7 @@ def _(op: Any, grad: Any) -> Any:
     "StatelessShuffle",
     "value: T, key: uint64, counter: uint64, alg: int32 -> output: T",
     "T: type",
-    shape=_shuffle_shape,
+    shape=unchanged_shape,
     devices=("CPU",),
 )
 def stateless_shuffle_op(xp: Any, value: Any, key: Any, counter: Any, alg: Any) -> Any:
