@@ -165,10 +165,13 @@ def _matrices(size: int, reach: int, dtype: str) -> _Matrices:
 
 
 def _transform(sides: Sequence[Any], x: Any) -> Any:
-    """A matrix along the first axis of three, another along the second."""
+    """A matrix along the first axis of three, another along the second.
+
+    In several products: BLAS is twice as quick with matrices this flat if they are short, too.
+    """
     first, second = sides
-    down = np.matmul(first, x.reshape(len(x), -1)).reshape(len(first), *x.shape[1:])
-    return np.matmul(second, down)
+    down = np.matmul(first, x.swapaxes(0, 1))
+    return np.matmul(second, down.swapaxes(0, 1))
 
 
 class _Tiles:
