@@ -21,6 +21,7 @@ from tfnb.ops import array_ops
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.ctc_beam_search import beam_search
 from tfnb.ops.renamed_arguments import renamed
+from tfnb.ops.sparse_indices import check_valid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,9 +63,6 @@ def _loss_shape(c: InferenceContext) -> list[TensorShape]:
     return [TensorShape([batch]), TensorShape([inputs[0], batch, inputs[2]])]
 
 
-_MOST_LABELS = 2**63 - 1
-
-
 def _labels_by_row(indices: Any, values: Any, batch: int) -> list[list[int]]:
     if indices.ndim != 2:
         raise errors.invalid_argument("labels_indices is not a matrix")
@@ -73,28 +71,27 @@ def _labels_by_row(indices: Any, values: Any, batch: int) -> list[list[int]]:
     if len(indices) != len(values):
         raise errors.invalid_argument("len(labels_indices) != len(labels_values)")
     rows: list[list[int]] = [[] for _ in range(batch)]
-    for (row, place), value in zip(indices.tolist(), values.tolist(), strict=True):
-        if not 0 <= row < batch:
-            raise errors.invalid_argument(
-                f"labels batch index must be between 0 and {batch} but saw: {row}"
-            )
-        if not 0 <= place < _MOST_LABELS:
-            raise errors.invalid_argument(f"label SparseTensor is not valid: [{row},{place}]")
+    # As many columns as there are, counted in int64.
+    columns = max(0, *(np.append(indices[:, 1:], 0) + 1).tolist())
+    check_valid(indices, [batch, columns])
+    for (row, _), value in zip(indices.tolist(), values.tolist(), strict=True):
         rows[row].append(value)
     return rows
 
 
-def _log_softmax(logits: NDArray[Any]) -> NDArray[np.float64]:
-    shifted = logits.astype(np.float64) - logits.max(axis=-1, keepdims=True)
-    result: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-    return result
+def _softmax(logits: NDArray[Any]) -> NDArray[Any]:
+    """Probabilities of the logits' own precision: what is too small for it is impossible."""
+    found = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    found /= found.sum(axis=-1, keepdims=True)
+    found[found < np.finfo(found.dtype).tiny] = 0
+    return found
 
 
 def _loss_of_one(
-    log_probabilities: NDArray[np.float64], labels: list[int], blank: int, merge_repeated: bool
-) -> tuple[float, NDArray[np.float64]]:
+    probabilities: NDArray[Any], labels: list[int], blank: int, merge_repeated: bool
+) -> tuple[float, NDArray[Any]]:
     """The loss of one row, and its gradient by the logits: (frames, classes)."""
-    frames = len(log_probabilities)
+    frames = len(probabilities)
     path = np.full(2 * len(labels) + 1, blank)
     path[1::2] = labels
     count = len(path)
@@ -105,32 +102,36 @@ def _loss_of_one(
     may_skip[2:] = ~is_blank[2:]
     if merge_repeated:
         may_skip[2:] &= path[2:] != path[:-2]
-    emitted = log_probabilities[:, path]
+    emitted = np.log(probabilities[:, path], dtype=np.float64)
     forward = np.full((frames, count), -np.inf)
     backward = np.full((frames, count), -np.inf)
     forward[0, : min(2, count)] = emitted[0, : min(2, count)]
     backward[-1, max(count - 2, 0) :] = 0.0
+    # Only what can be reached, and from where the end can be, so that NaN stays out of the rest.
+    time, place = np.ogrid[:frames, :count]
+    useful = (place >= count - 2 * (frames - time)) & (place < 2 * (time + 1))
     for t in range(1, frames):
         before = forward[t - 1]
         total = np.where(may_stay, before, -np.inf)
         total[1:] = np.logaddexp(total[1:], before[:-1])
         total[2:] = np.logaddexp(total[2:], np.where(may_skip[2:], before[:-2], -np.inf))
-        forward[t] = total + emitted[t]
+        forward[t] = np.where(useful[t], total + emitted[t], -np.inf)
     for t in range(frames - 2, -1, -1):
         after = backward[t + 1] + emitted[t + 1]
         total = np.where(may_stay, after, -np.inf)
         total[:-1] = np.logaddexp(total[:-1], after[1:])
         total[:-2] = np.logaddexp(total[:-2], np.where(may_skip[2:], after[2:], -np.inf))
-        backward[t] = total
-    likelihood = np.logaddexp.reduce(forward[-1, max(count - 2, 0) :])
-    gradient = np.exp(log_probabilities)
+        if count == 1 and t == frames - 2:
+            # A path of a blank alone: TensorFlow's rows of two start here for the second time.
+            total = np.logaddexp(total, 0.0)
+        backward[t] = np.where(useful[t], total, -np.inf)
+    likelihood = np.logaddexp.reduce(forward[0] + backward[0])
+    gradient = probabilities.copy()
     if likelihood == -np.inf:  # no alignment is possible
         return float("inf"), gradient
-    if np.isnan(likelihood):
-        return float("nan"), np.full_like(gradient, np.nan)
-    share = np.exp(forward + backward - likelihood)
-    for place, label in enumerate(path.tolist()):
-        gradient[:, label] -= share[:, place]
+    share = np.zeros(gradient.shape)
+    np.add.at(share.T, path, np.exp(forward + backward - likelihood).T)
+    gradient -= share + (likelihood - likelihood)  # NaN everywhere, if the loss is
     return -float(likelihood), gradient
 
 
@@ -149,8 +150,8 @@ def _ctc_loss(
         raise errors.invalid_argument("sequence_length is not a vector")
     if len(lengths) != batch:
         raise errors.invalid_argument(f"len(sequence_length) != batch_size: {len(lengths)} {batch}")
-    if classes == 0 or frames == 0 or batch == 0:
-        raise errors.invalid_argument("inputs must not have a dimension of size 0")
+    if frames == 0 or batch == 0:
+        raise errors.invalid_argument("Neither max time nor batch_size may be 0.")
     rows = _labels_by_row(indices, values, batch)
     blank = classes - 1
     loss = np.zeros(batch, inputs.dtype)
@@ -165,8 +166,6 @@ def _ctc_loss(
         if collapse:
             labels = [a for i, a in enumerate(labels) if i == 0 or a != labels[i - 1]]
         labels = _until_blank(labels, blank, row)
-        if length == 0:
-            continue
         if needed > length:
             if ignore_longer:
                 continue
@@ -175,8 +174,10 @@ def _ctc_loss(
                 f"available: {length}){row}You can turn this error into a warning by using the "
                 "flag ignore_longer_outputs_than_inputs"
             )
+        if not classes:
+            raise errors.invalid_argument("inputs have no classes, not even the blank one")
         value, slopes = _loss_of_one(
-            _log_softmax(inputs[:length, row]), labels, blank, merge_repeated
+            _softmax(inputs[:length, row]), labels, blank, merge_repeated
         )
         loss[row], gradient[:length, row] = value, slopes
     return loss, gradient
@@ -265,17 +266,15 @@ def _greedy_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _checked_lengths(inputs: Any, sequence_length: Any) -> list[int]:
-    """How many frames of each row count.
+    """How many frames of each row count; a negative number is none.
 
     Raises:
-      InvalidArgumentError: logits or lengths have the wrong rank.
+      InvalidArgumentError: logits or lengths have the wrong rank, or there are no logits.
       FailedPreconditionError: there is not one length per row, or there are not so many frames.
     """
     if inputs.ndim != 3:
         raise errors.invalid_argument("inputs is not a 3-Tensor")
     frames, batch, _ = inputs.shape
-    if frames == 0:
-        raise errors.invalid_argument("max_time is 0")
     if not inputs.size:
         raise errors.invalid_argument("inputs must not be empty")
     if sequence_length.ndim != 1:
@@ -285,11 +284,11 @@ def _checked_lengths(inputs: Any, sequence_length: Any) -> list[int]:
             f"len(sequence_length) != batch_size. len(sequence_length): {len(sequence_length)} "
             f"batch_size: {batch}"
         )
-    lengths: list[int] = sequence_length.tolist()
+    lengths: list[int] = np.maximum(sequence_length, 0).tolist()
     for row, length in enumerate(lengths):
         if length > frames:
             raise errors.failed_precondition(f"sequence_length({row}) <= {frames}")
-    return [max(length, 0) for length in lengths]
+    return lengths
 
 
 def _as_sparse(rows: list[list[int]]) -> tuple[Any, Any, Any]:
@@ -327,8 +326,13 @@ def ctc_greedy_decoder_op(
     rows: list[list[int]] = []
     scores = np.zeros((len(lengths), 1), inputs.dtype)
     for row, length in enumerate(lengths):
-        best = inputs[:length, row].argmax(axis=-1).tolist()
-        scores[row, 0] -= inputs[:length, row].max(axis=-1).sum(dtype=inputs.dtype)
+        frames = inputs[:length, row]
+        if np.isnan(frames).any():
+            # No number is larger than NaN in the first place; elsewhere NaN is never the largest.
+            frames = np.where(np.isnan(frames), -np.inf, frames)
+            frames[np.isnan(inputs[:length, row, 0])] = np.nan
+        best = frames.argmax(axis=-1).tolist()
+        scores[row, 0] -= frames.max(axis=-1).sum(dtype=inputs.dtype)
         rows.append(
             [
                 label
