@@ -26,6 +26,7 @@ import tfnb.common_runtime.lower_functional_ops
 import tfnb.common_runtime.meta_optimizer  # noqa: F401 - register the passes
 from tfnb.common_runtime import replaced_graph, session_settings
 from tfnb.common_runtime.callables import Callables
+from tfnb.common_runtime.called_functions import check_dataset
 from tfnb.common_runtime.cost_model_manager import CostModelManager
 from tfnb.common_runtime.deadlines import DEADLINES
 from tfnb.common_runtime.debugged_executor import make_executors
@@ -917,6 +918,7 @@ class DirectSession(Session):
     def _make_kernel(self, node: Node, device: Device) -> OpKernel:
         definition = node.op_definition
         assert definition is not None
+        check_dataset(node.op, node.attrs, self._functions.has_function)
         kernel = create_kernel(definition, node.name, node.attrs, device)
         return watch_if_loaded(kernel, node.attrs, self)
 

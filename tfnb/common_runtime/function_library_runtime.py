@@ -21,6 +21,7 @@ from tfnb.common_runtime.body_options import (
     BodyOptions,
     body_options,
 )
+from tfnb.common_runtime.called_functions import check_dataset, checked_calls, without_kernel
 from tfnb.common_runtime.executors_and_keys import ExecutorItem, new_signature_id
 from tfnb.common_runtime.function_call import Conversation, call_now, converse_now
 from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, initialize
@@ -28,6 +29,7 @@ from tfnb.common_runtime.inline_function import has_effect
 from tfnb.common_runtime.kernel_stats import PoolChoice
 from tfnb.common_runtime.loaded_effects import watch_if_loaded
 from tfnb.common_runtime.lower_functional_ops import (
+    FUNCTIONAL_OPS,
     inlines_calls,
     lower_functional_ops,
     lowers_control_flow,
@@ -120,6 +122,7 @@ class FunctionLibraryRuntime:
     def __init__(self, session: DirectSession) -> None:
         self._session = session
         self._lock = threading.RLock()
+        self._complete: set[str] = set()  # functions of which all that they call is defined
         self._instances: dict[tuple[Any, ...], InstantiatedFunction] = {}  # guarded by self._lock
         self._in_progress: set[tuple[Any, ...]] = set()  # guarded by self._lock
         self._items: dict[int, list[ExecutorItem]] = {}  # by signature id
@@ -246,11 +249,28 @@ class FunctionLibraryRuntime:
         return self._bind(kernel, [NameAttrList(name, dict(attrs))])
 
     def bind(self, kernel: OpKernel) -> OpKernel:
-        """A kernel that the executor can run, of one that yields calls."""
-        return self._bind(kernel, _functions_in(kernel.attrs))
+        """A kernel that the executor can run, of one that yields calls.
+
+        Raises:
+          NotFoundError: a function that a branch or a loop may call is not defined.
+        """
+        functions = _functions_in(kernel.attrs)
+        op = kernel.definition.name
+        if op in FUNCTIONAL_OPS or op == "MapDefun":
+            self._check_defined([function.name for function in functions])
+        return self._bind(kernel, functions)
+
+    def _check_defined(self, names: list[str]) -> None:
+        """Refuses functions that are not defined, and those that call such, however deep."""
+        while names:
+            name = names.pop()
+            if name not in self._complete:
+                names += self._find(name).called_by(FUNCTIONAL_OPS)
+                self._complete.add(name)
 
     def _bind(self, kernel: OpKernel, functions: Sequence[NameAttrList]) -> OpKernel:
-        calls = kernel.compute
+        op = kernel.definition.name
+        calls = checked_calls(op, kernel.attrs, self._library, kernel.compute)
         # Whoever calls has one set of attributes for a function, so its identity stands for it.
         found: dict[tuple[str, int], tuple[InstantiatedFunction, Any]] = {}
 
@@ -265,13 +285,14 @@ class FunctionLibraryRuntime:
             return known[0]
 
         config_proto = kernel.attrs.get("config_proto") or b""
-        op = kernel.definition.name
         device: Device = kernel.device  # type: ignore[assignment]
         known = [self._known(one, device, op, config_proto) for one in functions]
         # A gradient is made when it is first called; what it calls is not known before.
         if op != "SymbolicGradient" and all(one is not None and one.is_immediate for one in known):
-            if len(known) == 1 and (
-                op in MULTI_DEVICE_CALLS or isinstance(kernel.definition, FunctionDefinition)
+            if (
+                len(known) == 1
+                and calls is kernel.compute
+                and (op in MULTI_DEVICE_CALLS or isinstance(kernel.definition, FunctionDefinition))
             ):
                 only = known[0]
                 assert only is not None
@@ -384,6 +405,7 @@ class FunctionLibraryRuntime:
                 return self.call_kernel(node, device)
             kernel = kernels.get(node.name)
             if kernel is None:
+                check_dataset(node.op, node.attrs, self.has_function)
                 kernel = watch_if_loaded(
                     create_kernel(definition, node.name, node.attrs, device),
                     node.attrs,
@@ -431,6 +453,11 @@ class FunctionLibraryRuntime:
         reports = self._lower(name, graph, options, lasting)
         if trace is not None:
             trace(reports[0] if reports else PRUNED, graph)
+        if not options.is_multi_device and (node := without_kernel(graph)):
+            raise errors.not_found(
+                f"No registered '{node.op}' OpKernel for '{device.device_type}' devices compatible "
+                f"with node {{{{node {node.name}}}}}"
+            )
         Placer(graph, devices, device, allow_soft_placement=True, log_device_placement=False).run()
         if trace is not None:
             trace.begin(graph, function=name)

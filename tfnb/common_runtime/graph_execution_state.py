@@ -17,6 +17,7 @@ from tfnb.common_runtime.lower_functional_ops import (
     FUNCTIONAL_OPS,
     PHASE,
     LowerFunctionalOps,
+    check_new_nodes,
     lower_new_nodes,
 )
 from tfnb.common_runtime.model_pruner import unneeded_report
@@ -94,10 +95,15 @@ class GraphExecutionState:
         """Adds nodes; the state is unchanged if any of them is refused.
 
         Raises:
-          InvalidArgumentError: a node is malformed, known already, or of another version.
+          InvalidArgumentError: a node is malformed, known already, or of another version, or calls
+            what there is not.
         """
         with self._lock:
-            self._graph = graph_from_graph_def(graph_def, base=self._graph)
+            check = None if self._config.graph_options.place_pruned_graph else self._check
+            self._graph = graph_from_graph_def(graph_def, base=self._graph, check=check)
+
+    def _check(self, graph: Graph, first_id: int) -> None:
+        check_new_nodes(graph, self._config, first_id)
 
     def keep_placement(self, former: GraphExecutionState) -> None:
         """Puts stateful nodes that another state has too where they are there."""

@@ -16,6 +16,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime import inline_function, lower_while_op
+from tfnb.common_runtime.called_functions import (
+    CASE,
+    CONTROL_FLOW,
+    IF,
+    PARTITIONED,
+    WHILE,
+    called_functions,
+    check_calls,
+    types_of,
+    without_kernel,
+)
 from tfnb.common_runtime.lower_branch_op import (
     MULTI_DEVICE,
     rewrite_case_node,
@@ -37,12 +48,7 @@ if TYPE_CHECKING:
     from tfnb.graph.function_body import FunctionBody
     from tfnb.graph.graph import Graph, Node
 
-_IF = frozenset(["If", "StatelessIf"])
-_CASE = frozenset(["Case", "StatelessCase"])
-_WHILE = frozenset(["While", "StatelessWhile"])
-_CONTROL_FLOW = _IF | _CASE | _WHILE
-_PARTITIONED = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
-FUNCTIONAL_OPS = _CONTROL_FLOW | _PARTITIONED
+FUNCTIONAL_OPS = CONTROL_FLOW | PARTITIONED
 """Ops whose nodes may be taken apart; so may those whose op is a function."""
 
 PHASE = 10
@@ -97,7 +103,22 @@ class LowerFunctionalOps:
         graph = options.graph
         if graph is None or all(node.assigned_device for node in graph.op_nodes()):
             return []
+        check_new_nodes(graph, options.config, 0)
         return list(lower_new_nodes(graph, options.config, 0))
+
+
+def check_new_nodes(graph: Graph, config: config_pb2.ConfigProto, first_id: int) -> None:
+    """Looks at what functional nodes from ``first_id`` on call, if they are to be taken apart.
+
+    Raises:
+      InvalidArgumentError: there is no such function, or a branch takes other types.
+    """
+    lowers = lowers_control_flow(config)
+    for node in graph.nodes[max(first_id, SINK_ID + 1) :]:
+        if node is not None and node.op in FUNCTIONAL_OPS:
+            is_lowered = lowers and node.attrs.get("_lower_using_switch_merge")
+            if is_lowered or node.op in PARTITIONED:
+                check_calls(node, graph.library)
 
 
 def lower_new_nodes(graph: Graph, config: config_pb2.ConfigProto, first_id: int) -> tuple[str, ...]:
@@ -177,10 +198,10 @@ class _Lowering:
 
     def _look(self, node: Node) -> None:
         op = node.op
-        if op in _CONTROL_FLOW:
+        if op in CONTROL_FLOW:
             if self.lower_control_flow and node.attrs.get("_lower_using_switch_merge"):
                 self._lower(node)
-        elif op in _PARTITIONED:
+        elif op in PARTITIONED:
             if self._wants_inlining(node):
                 function = node.attrs["f"]
                 self._inline(node, function.name, function.attrs, multi_device=True)
@@ -197,9 +218,9 @@ class _Lowering:
         if reason:
             self.actions.append(f"'{node.name}' ({node.op}) stays: {reason}")
             return
-        if node.op in _IF:
+        if node.op in IF:
             rewrite, what = rewrite_if_node, "Switch and Merge"
-        elif node.op in _CASE:
+        elif node.op in CASE:
             rewrite, what = rewrite_case_node, "Switch and Merge"
         else:
             rewrite, what = lower_while_op.rewrite_while_node, "a frame"
@@ -210,35 +231,22 @@ class _Lowering:
         self.actions.append(f"'{node.name}' ({node.op}) became {what}")
 
     def _why_not_lowered(self, node: Node) -> str:
-        library = self.graph.library
-        assert library is not None
-        attrs = node.attrs
-        if node.op in _IF:
-            functions = [attrs["then_branch"], attrs["else_branch"]]
-            expected: list[Any] = [(node.input_types[1:], node.output_types)] * 2
-        elif node.op in _CASE:
-            functions = attrs["branches"]
-            expected = [(node.input_types[1:], node.output_types)] * len(functions)
-        else:
-            functions = [attrs["cond"], attrs["body"]]
-            expected = [(node.input_types, None), (node.input_types, node.output_types)]
-            reason = lower_while_op.why_not(node)
+        reason = lower_while_op.why_not(node) if node.op in WHILE else ""
+        for function, inputs, outputs in called_functions(node.op, node.attrs):
             if reason:
-                return reason
-        for function, (inputs, outputs) in zip(functions, expected, strict=True):
-            definition = library.find(function.name)
-            if definition is None:
-                return f"there is no function '{function.name}'"
+                break
             try:
-                given = definition.op_def.input_types(function.attrs)
-                results = definition.op_def.output_types(function.attrs)
-            except (KeyError, errors.OpError):
-                return f"attributes of function '{function.name}' are missing"
-            if _base(given) != _base(inputs) or (
-                _base(results) != _base(outputs) if outputs is not None else len(results) != 1
+                types = types_of(function, self.graph.library)
+            except errors.NotFoundError:
+                reason = f"there is no function '{function.name}'"
+                continue
+            if types is None:
+                reason = f"attributes of function '{function.name}' are missing"
+            elif types[0] != _base(inputs) or (
+                types[1] != _base(outputs) if outputs is not None else len(types[1]) != 1
             ):
-                return f"the types of function '{function.name}' are others"
-        return ""
+                reason = f"the types of function '{function.name}' are others"
+        return reason
 
     def _inline(
         self, node: Node, name: str, attrs: Mapping[str, Any], *, multi_device: bool
@@ -254,6 +262,8 @@ class _Lowering:
                 reason = error.message
             else:
                 reason = inline_function.why_not(node, body)
+                if not node.attrs.get(MULTI_DEVICE) and without_kernel(body.graph):
+                    reason = reason or "an op in it has no kernel"  # which matters if it is reached
                 if self.keep_effects and not node.attrs.get(MULTI_DEVICE) and _has_effects(body):
                     reason = reason or "it has effects"
         if body is None or reason:

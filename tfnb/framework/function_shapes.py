@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import op_registry
+from tfnb.core import errors, op_registry
 from tfnb.core.attr_value import encode_attr
 from tfnb.core.node_text import attr_text
 from tfnb.framework.graph_def_reader import GraphDefReader, InputMap
@@ -42,6 +42,7 @@ def infer_call_shapes(op: Operation) -> None:
 
     Raises:
       ValueError: the function's body is no graph.
+      InternalError: the call has fewer inputs or outputs than the function.
       NotFoundError: it needs an op that is not registered.
     """
     called = _called_function(op)
@@ -49,6 +50,19 @@ def infer_call_shapes(op: Operation) -> None:
         return
     name, attrs = called
     graph = op.graph
+    function = graph._op_definition(name).op_def
+    given = [tensor.dtype.base_dtype for tensor in op.inputs]
+    wanted = [dtype.base_dtype for dtype in function.input_types(attrs)]
+    for kind, here, there in (
+        ("input", len(given), len(wanted)),
+        ("output", len(op.outputs), len(function.output_types(attrs))),
+    ):
+        if here < there:
+            raise errors.internal(
+                f"Function instantiation included invalid {kind} index: {here} not in [0, {here})."
+            )
+    if given != wanted:
+        return  # whoever runs the call hears of it
     if name in graph._call_chain or len(graph._call_chain) >= _MAX_DEPTH:
         return
     key = (graph._functions[name], _key_of(attrs), tuple(_key_of_tensor(t) for t in op.inputs))
@@ -162,7 +176,17 @@ class _BodyBuilder:
             node.ClearField("input")
             node.input.extend(texts)
         self._reader.read(validate_colocation=False, validate_names=False)
-        return [tensor for arg in function.op_def.outputs for tensor in self._results(arg.name)]
+        found = []
+        for arg in function.op_def.outputs:
+            results = self._results(arg.name)
+            for tensor, dtype in zip(results, arg.types(self._attrs), strict=False):
+                if tensor.dtype.base_dtype != dtype.base_dtype:
+                    raise ValueError(
+                        f"Invalid ret types {arg.name} : {dtype.name} vs. {tensor.dtype.name}\n"
+                        f"\tIn function output {arg.name}:{dtype.name}"
+                    )
+            found += results
+        return found
 
     def commit(self) -> None:
         """Makes the nodes part of the graph, for those who build on it."""

@@ -16,7 +16,7 @@ from tfnb.core.op_registry import OpDefinition
 from tfnb.proto import graph_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from tfnb.graph.graph import Graph
     from tfnb.proto import attr_value_pb2, op_def_pb2
@@ -57,6 +57,11 @@ class FunctionDefinition(OpDefinition):
                 found += _function_names_of_protos(node_def.attr.values())
             self._called = found
         return self._called
+
+    def called_by(self, ops: Container[str]) -> list[str]:
+        """Functions in attributes of its nodes of these ops."""
+        nodes = [node_def for node_def in self.function_def.node_def if node_def.op in ops]
+        return [f for node in nodes for f in _function_names_of_protos(node.attr.values())]
 
     def has_kernel(self, device_type: str) -> bool:
         """A call can be made from any device; its body is placed when it is made."""

@@ -33,7 +33,7 @@ from tfnb.graph.validate import (
 from tfnb.proto import graph_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 type_of_inputs = list[tuple[str, int]]
 
@@ -43,6 +43,7 @@ def graph_from_graph_def(
     *,
     base: Graph | None = None,
     library: FunctionLibraryDefinition | None = None,
+    check: Callable[[Graph, int], None] | None = None,
 ) -> Graph:
     """Reads a GraphDef into a new graph, or into ``base``.
 
@@ -50,6 +51,7 @@ def graph_from_graph_def(
       graph_def: the message.
       base: the graph to extend; it is changed and returned.
       library: functions that the graph's nodes may call beside those in the message.
+      check: looks at the graph from a new node's id on; where it raises, nothing has changed.
 
     Raises:
       InvalidArgumentError: a name is bad or not unique, an input is unknown or has another type, an
@@ -78,6 +80,8 @@ def graph_from_graph_def(
         graph.versions = versions
         reader.make(names, inputs, order)
         graph.fixup_source_and_sink_edges(first_node)
+        if check is not None:
+            check(graph, first_node)
     except BaseException:  # an interrupt too
         graph.truncate(first_node, first_edge)
         graph.versions, graph.library = old_versions, old_library

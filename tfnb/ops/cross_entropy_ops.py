@@ -182,7 +182,7 @@ def sparse_softmax_cross_entropy(xp: Any, features: Any, labels: Any) -> Any:
             "logits and labels must have the same first dimension, got logits shape "
             f"{shape_text(features.shape)} and labels shape {shape_text(labels.shape)}"
         )
-    if rows and not classes:
+    if not classes:
         raise errors.invalid_argument(
             f"Must have at least one class, but got logits shape {shape_text(features.shape)}"
         )

@@ -81,7 +81,7 @@ def _labels_by_row(indices: Any, values: Any, batch: int) -> list[list[int]]:
 
 def _softmax(logits: NDArray[Any]) -> NDArray[Any]:
     """Probabilities of the logits' own precision: what is too small for it is impossible."""
-    found = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    found: NDArray[Any] = np.exp(logits - logits.max(axis=-1, keepdims=True))
     found /= found.sum(axis=-1, keepdims=True)
     found[found < np.finfo(found.dtype).tiny] = 0
     return found
@@ -176,9 +176,7 @@ def _ctc_loss(
             )
         if not classes:
             raise errors.invalid_argument("inputs have no classes, not even the blank one")
-        value, slopes = _loss_of_one(
-            _softmax(inputs[:length, row]), labels, blank, merge_repeated
-        )
+        value, slopes = _loss_of_one(_softmax(inputs[:length, row]), labels, blank, merge_repeated)
         loss[row], gradient[:length, row] = value, slopes
     return loss, gradient
 

@@ -664,8 +664,10 @@ _LRN_ATTRS = (
 _WIDEST_BAND = 256
 
 
-def _window_sum(xp: Any, values: Any, radius: int, spreads: bool = False) -> Any:
-    """Sums over the neighbours within `radius` along the last axis.
+def _window_sum(
+    xp: Any, values: Any, radius: int, spreads: bool = False, itself: bool = True
+) -> Any:
+    """Sums over the neighbours within `radius` along the last axis, each among its own or not.
 
     With `spreads` what is not finite makes NaN of its whole row, as TensorFlow's product does.
     """
@@ -674,12 +676,13 @@ def _window_sum(xp: Any, values: Any, radius: int, spreads: bool = False) -> Any
     if (spreads or is_large(xp, values)) and depth <= _WIDEST_BAND:
         # A product with a matrix that holds ones around its diagonal.
         place = np.arange(depth)
-        near = (abs(place[:, None] - place) <= radius).astype(values.dtype)
+        apart = abs(place[:, None] - place)
+        near = ((apart <= radius) & (itself | (apart > 0))).astype(values.dtype)
         sums = np.matmul(values.reshape(-1, depth), near)
         # Zeros times what is no finite number would spread it.
         if spreads or np.isfinite(sum_over(np, sums, (0, 1))):
             return sums.reshape(values.shape)
-    total = values.copy()
+    total = values.copy() if itself else xp.zeros_like(values)
     for distance in range(1, min(radius, depth - 1) + 1):
         total[..., distance:] += values[..., :-distance]
         total[..., :-distance] += values[..., distance:]
@@ -756,6 +759,9 @@ def lrn_grad(
         value.astype(np.float32, copy=False) for value in (input_grads, input_image, output_image)
     )
     norm = np.float32(bias) + np.float32(alpha) * _window_sum(xp, image * image, depth_radius)
-    shared = _window_sum(xp, grads * output / norm, depth_radius)
-    result = grads * norm ** np.float32(-beta) - np.float32(2 * alpha * beta) * image * shared
+    slopes = np.float32(2 * alpha * beta) * image
+    own = output / norm
+    # What is infinite meets itself as a factor, and the others in a sum.
+    result = grads * (norm ** np.float32(-beta) - slopes * own)
+    result -= slopes * _window_sum(xp, grads * own, depth_radius, itself=False)
     return result.astype(input_grads.dtype, copy=False)

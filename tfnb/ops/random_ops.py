@@ -490,6 +490,7 @@ def _poisson(
 ) -> Any:
     sizes = wanted_shape(shape)
     count = product(sizes)
+    check_fits(np, sizes + rate.shape, np.dtype(dtype.as_numpy_dtype))
     if not count * rate.size:
         return np.empty(sizes + rate.shape, dtype.as_numpy_dtype)
     generator = generator_of(ctx, *seeds).reserve_outputs(count * rate.size)

@@ -1,0 +1,185 @@
+"""Which functions a node calls, with which types, and what is said when they do not fit.
+
+TensorFlow looks at different times: at calls that it would inline and at branches that it would
+lower when a graph is extended, at a dataset's functions when its kernel is made, at all others when
+the node runs, though not only at the branch that is taken.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import dtypes, errors, op_registry
+from tfnb.core.attr_value import NameAttrList
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tfnb.core.dtypes import DType
+    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.graph.function_library import FunctionLibraryDefinition
+    from tfnb.graph.graph import Graph, Node
+
+IF = frozenset(["If", "StatelessIf"])
+CASE = frozenset(["Case", "StatelessCase"])
+WHILE = frozenset(["While", "StatelessWhile"])
+CONTROL_FLOW = IF | CASE | WHILE
+PARTITIONED = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
+
+_UNKNOWN = "Failed to find function \"{}\" in function library, which node '{}' calls"
+
+
+def called_functions(
+    op: str, attrs: Mapping[str, Any]
+) -> list[tuple[NameAttrList, Sequence[DType], Sequence[DType] | None]]:
+    """The functions, the types of the arguments, and of the results, None where one is enough."""
+    if op in PARTITIONED:
+        return [(attrs["f"], attrs["Tin"], attrs["Tout"])]
+    if op in IF:
+        return [(attrs[k], attrs["Tin"], attrs["Tout"]) for k in ("then_branch", "else_branch")]
+    if op in CASE:
+        return [(one, attrs["Tin"], attrs["Tout"]) for one in attrs["branches"]]
+    if op in WHILE:
+        state = attrs["T"]
+        return [(attrs["cond"], state, None), (attrs["body"], state, state)]
+    if op == "For":
+        return [(attrs["body"], [dtypes.int32, *attrs["T"]], attrs["T"])]
+    return []
+
+
+def types_of(
+    function: NameAttrList, library: FunctionLibraryDefinition | None
+) -> tuple[list[DType], list[DType]] | None:
+    """The base types of a function's arguments and results; None where attributes are missing.
+
+    Raises:
+      NotFoundError: there is no such function.
+    """
+    definition = None if library is None else library.find(function.name)
+    if definition is None:
+        raise errors.not_found(f"Function {function.name} is not defined.")
+    try:
+        given = definition.op_def.input_types(function.attrs)
+        results = definition.op_def.output_types(function.attrs)
+    except (KeyError, errors.OpError):
+        return None
+    return [one.base_dtype for one in given], [one.base_dtype for one in results]
+
+
+def check_calls(node: Node, library: FunctionLibraryDefinition | None) -> None:
+    """Refuses a call to be inlined, or branches to be lowered, of what there is not.
+
+    Raises:
+      InvalidArgumentError: there is no such function, or branches take other types.
+    """
+    for function, given, _ in called_functions(node.op, node.attrs):
+        try:
+            types = types_of(function, library)
+        except errors.NotFoundError:
+            if node.op not in PARTITIONED and op_registry.find(function.name):
+                continue  # whoever runs it hears of it
+            raise errors.invalid_argument(_UNKNOWN.format(function.name, node.name)) from None
+        if node.op in PARTITIONED:
+            continue
+        assert library is not None
+        branch = library.find(function.name)
+        for name in [] if branch is None else branch.called_by(PARTITIONED):
+            if library.find(name) is None:
+                raise errors.invalid_argument(_UNKNOWN.format(name, node.name))
+        if types is not None:
+            fault = _other_types(types[0], given)
+            if fault:
+                raise errors.invalid_argument(
+                    f"{fault} by function '{function.name}', which node '{node.name}' calls"
+                )
+
+
+def without_kernel(graph: Graph) -> Node | None:
+    """The first node whose op has no kernel for any device."""
+    for node in graph.op_nodes():
+        definition = node.op_definition
+        if definition and not (definition.has_kernel("CPU") or definition.has_kernel("GPU")):
+            return node
+    return None
+
+
+def check_dataset(op: str, attrs: Mapping[str, Any], knows: Callable[[str], bool]) -> None:
+    """Refuses the kernel of a dataset whose function is unknown.
+
+    Raises:
+      FailedPreconditionError: it is.
+    """
+    if "Dataset" in op:
+        for value in attrs.values():
+            if isinstance(value, NameAttrList) and not knows(value.name):
+                raise errors.failed_precondition(
+                    f"Could not find required function definition {value.name}"
+                )
+
+
+def _other_types(wanted: Sequence[DType], given: Sequence[DType]) -> str:
+    if len(wanted) == len(given):
+        for number, (there, here) in enumerate(zip(wanted, given, strict=True)):
+            if there is not here.base_dtype:
+                return f"Expects arg[{number}] to be {there.name} but {here.name} is provided"
+    return ""
+
+
+def checked_calls(
+    op: str,
+    attrs: Mapping[str, Any],
+    find_library: Callable[[], FunctionLibraryDefinition | None],
+    calls: Any,
+) -> Any:
+    """Returns a kernel's calls; of one whose functions do not fit, calls that say so.
+
+    Those of a While are refused after the body has given other types than it takes.
+    """
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    for function, given, results in called_functions(op, attrs):
+        try:
+            types = types_of(function, find_library())
+        except errors.NotFoundError:
+            return _looking_again(op, attrs, find_library, calls)
+        if types is None:
+            continue
+        fault = _other_types(types[0], given)
+        if fault:
+            before[function.name] = fault
+        if op in WHILE and results is not None:
+            for number, (there, here) in enumerate(zip(results, types[1], strict=False)):
+                if there is not here:
+                    after[function.name] = (
+                        f"Expected type {there.name} for return value {number} but got {here.name}."
+                    )
+                    break
+    return _watching(calls, before, after) if before or after else calls
+
+
+def _looking_again(op: str, attrs: Mapping[str, Any], find_library: Any, calls: Any) -> Any:
+    def look(ctx: OpKernelContext, *args: Any) -> Any:
+        for function, _, _ in called_functions(op, attrs):
+            types_of(function, find_library())  # a missing one may have come meanwhile
+        return (yield from calls(ctx, *args))
+
+    return look
+
+
+def _watching(calls: Any, before: Mapping[str, str], after: Mapping[str, str]) -> Any:
+    def watch(ctx: OpKernelContext, *args: Any) -> Any:
+        inner, results = calls(ctx, *args), None
+        try:
+            while True:
+                call = inner.send(results)
+                if call.name in before:
+                    raise errors.invalid_argument(before[call.name])
+                results = yield call
+                if call.name in after:
+                    raise errors.invalid_argument(after[call.name])
+        except StopIteration as end:
+            return end.value
+        finally:
+            inner.close()
+
+    return watch
