@@ -90,22 +90,23 @@ def test_a_condition_of_any_type_chooses_as_the_node_would(cond: Any, want: floa
 
 
 def test_what_cannot_be_taken_apart_says_why_and_runs_as_one_node() -> None:
-    """A branch that is missing is missed only where it is taken."""
+    """A branch that gives another type matters only where it is taken."""
     with tf.Graph().as_default() as graph:
         Defun(tf.float32, func_name="Twice")(lambda x: x + x).add_to_graph(graph)
+        Defun(tf.float32, func_name="Whole")(lambda x: tf.cast(x, tf.int32)).add_to_graph(graph)
         p = tf.placeholder(tf.bool, [], name="p")
         (y,) = functional_ops.if_(
             p,
             [tf.constant(3.0)],
             Tout=[tf.float32],
             then_branch=NameAttrList("Twice", {}),
-            else_branch=NameAttrList("Nowhere", {}),
+            else_branch=NameAttrList("Whole", {}),
             name="choice",
         )
         y.op._set_attr("_lower_using_switch_merge", True)
         with tf.Session(config=plain_config(False)) as session:
             assert session.run(y, {p: True}) == 6.0
             reports = str(session._session.optimization_reports([y.name], [p.name]))
-            assert "'choice' (If) stays: there is no function 'Nowhere'" in reports
-            with pytest.raises(tf.errors.NotFoundError, match="Nowhere"):
+            assert "'choice' (If) stays: the types of function 'Whole' are others" in reports
+            with pytest.raises(tf.errors.InternalError, match="does not match declared"):
                 session.run(y, {p: False})

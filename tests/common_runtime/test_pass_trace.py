@@ -187,8 +187,16 @@ def test_a_function_that_cannot_be_made_has_no_stage() -> None:
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [], name="x")
         tf.exp(x, name="unasked")
-        call = functional_ops.partitioned_call(
-            [x], Tout=[tf.float32], f=NameAttrList("Missing", {})
+
+        @Defun(tf.float32, func_name="Broken")
+        def broken(x: Any) -> Any:
+            return functional_ops.partitioned_call(
+                [x], Tout=[tf.float32], f=NameAttrList("Missing", {})
+            )
+
+        broken.add_to_graph(graph)
+        call = functional_ops.symbolic_gradient(
+            [x, x], Tout=[tf.float32], f=NameAttrList("Broken", {})
         )
         y = tf.identity(call, name="y")
     with tf.Session(graph=graph) as session:

@@ -47,7 +47,7 @@ def _rows() -> None:
         SAMPLES.append(checked(op("CTCGreedyDecoder", logits, lengths, **flags), rtol=1e-5))
     SAMPLES.append(op("CTCGreedyDecoder", logits, lengths + 5, error="sequence_length"))
     SAMPLES.append(op("CTCGreedyDecoder", logits, lengths[:2], error="equal|batch"))
-    SAMPLES.append(op("CTCGreedyDecoder", logits[:0], lengths * 0, error="max_time"))
+    SAMPLES.append(op("CTCGreedyDecoder", logits[:0], lengths * 0, error="must not be empty"))
     _beam_rows(logits, lengths)
 
 

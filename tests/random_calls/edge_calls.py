@@ -78,6 +78,9 @@ _UNDEFINED: dict[str, dict[str, str]] = {
     },
     "MatrixSolveLs": {"nan": _ORDER, "empty": _UNWRITTEN},
     "BlockLSTM BlockLSTMV2": {"extreme": _UNWRITTEN},
+    "BlockLSTMGrad BlockLSTMGradV2": {
+        "empty": "hardly any shapes are compared: it reads beyond inputs, leaves outputs unwritten"
+    },
     "RandomPoissonV2 StatelessRandomPoisson": {"nan": "of an infinite rate the loop never ends"},
     "RandomUniformInt": {"extreme": "whether that many numbers fit depends on memory"},
     "EncodeJpegVariableQuality EncodePng": {"extreme": "bytes of other versions of libjpeg, zlib"},
@@ -229,8 +232,8 @@ def unset(row: samples.Sample) -> samples.Sample:
     """The call, the outputs that TensorFlow never writes marked as undefined."""
     if row.op == "NonDeterministicInts":
         return replace(row, undefined=(0,))  # no two answers are the same
-    if row.op == "Conv2D" and not np.size(row.inputs[0]):
-        return replace(row, gradient=False)  # of the filter, which stays unwritten
+    if row.op in ("BlockLSTM", "BlockLSTMV2", "Conv2D") and not all(map(np.size, _arrays(row))):
+        return replace(row, gradient=False)  # that of the weights stays unwritten
     if row.op == "ParseSequenceExampleV2" and not np.ndim(row.inputs[0]):
         # The (outer) row splits of a single example.
         attrs = row.attrs

@@ -442,10 +442,6 @@ def _block_lstm_grad(
     layout: tuple[int, ...],
 ) -> Any:
     w, *peepholes, b = weights
-    if w.ndim == cs_prev.ndim == 2 and x.ndim == 3 and not (x.shape[1] and cs_prev.shape[1]):
-        # Nothing is read of what is empty; only the weights must fit each other.
-        _require("w", w, (x.shape[2] + w.shape[1] // 4, w.shape[1]))
-        return tuple(xp.zeros_like(value) for value in (x, cs_prev, h_prev, *weights))
     _check_block(x, cs_prev, h_prev, weights)
     steps, _, inputs = x.shape
     for name, value in zip(("i", "cs", "f", "o", "ci", "co", "h"), states, strict=True):
