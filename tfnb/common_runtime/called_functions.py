@@ -136,7 +136,7 @@ def checked_calls(
     Those of a While are refused after the body has given other types than it takes.
     """
     before: dict[str, str] = {}
-    after: dict[str, str] = {}
+    after: dict[str, tuple[Any, str]] = {}
     for function, given, results in called_functions(op, attrs):
         try:
             types = types_of(function, find_library())
@@ -147,13 +147,20 @@ def checked_calls(
         fault = _other_types(types[0], given)
         if fault:
             before[function.name] = fault
-        if op in WHILE and results is not None:
-            for number, (there, here) in enumerate(zip(results, types[1], strict=False)):
-                if there is not here:
-                    after[function.name] = (
-                        f"Expected type {there.name} for return value {number} but got {here.name}."
-                    )
-                    break
+        for number, (there, here) in enumerate(zip(results or (), types[1], strict=False)):
+            if there is not here and op in WHILE:
+                after[function.name] = (
+                    errors.invalid_argument,
+                    (f"Expected type {there.name} for return value {number} but got {here.name}."),
+                )
+            elif there is not here:
+                after[function.name] = (
+                    errors.internal,
+                    (
+                        f"Output {number} of type {here.name} does not match declared output type "
+                        f"{there.name}"
+                    ),
+                )
     return _watching(calls, before, after) if before or after else calls
 
 
@@ -166,7 +173,7 @@ def _looking_again(op: str, attrs: Mapping[str, Any], find_library: Any, calls: 
     return look
 
 
-def _watching(calls: Any, before: Mapping[str, str], after: Mapping[str, str]) -> Any:
+def _watching(calls: Any, before: Mapping[str, str], after: Mapping[str, tuple[Any, str]]) -> Any:
     def watch(ctx: OpKernelContext, *args: Any) -> Any:
         inner, results = calls(ctx, *args), None
         try:
@@ -176,7 +183,8 @@ def _watching(calls: Any, before: Mapping[str, str], after: Mapping[str, str]) -
                     raise errors.invalid_argument(before[call.name])
                 results = yield call
                 if call.name in after:
-                    raise errors.invalid_argument(after[call.name])
+                    make_error, text = after[call.name]
+                    raise make_error(text)
         except StopIteration as end:
             return end.value
         finally:
