@@ -77,7 +77,10 @@ _UNDEFINED: dict[str, dict[str, str]] = {
         "nan": _ORDER
     },
     "MatrixSolveLs": {"nan": _ORDER, "empty": _UNWRITTEN},
-    "RandomPoissonV2 StatelessRandomPoisson": {"nan": "of an infinite rate the loop never ends"},
+    "RandomPoissonV2 StatelessRandomPoisson": {
+        "nan": "of an infinite rate the loop never ends",
+        "extreme int64": "what is accepted of such rates is decided by rounding alone",
+    },
     "RandomUniformInt": {"extreme": "whether that many numbers fit depends on memory"},
     "EncodeJpegVariableQuality EncodePng": {"extreme": "bytes of other versions of libjpeg, zlib"},
     "ExtractGlimpse ExtractGlimpseV2": {"nan": "offsets that are no numbers become integers"},
