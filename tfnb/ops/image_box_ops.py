@@ -508,12 +508,12 @@ def _draw(images: Any, boxes: Any, colors: Any) -> Any:
         )
     height, width = images.shape[1:3]
     result = images.copy()
-    for image, (canvas, group) in enumerate(zip(result, boxes.tolist(), strict=True)):
-        del image
-        for number, (y1, x1, y2, x2) in enumerate(group):
+    # As TensorFlow does: in the boxes' precision; what is no number is the least integer.
+    corners = boxes * np.array([height - 1, width - 1] * 2, boxes.dtype)
+    corners = np.where(np.abs(corners) < 2.0**63, corners, -(2.0**63)).astype(np.int64)
+    for canvas, group in zip(result, corners.tolist(), strict=True):
+        for number, (first_row, first_column, last_row, last_column) in enumerate(group):
             color = np.array(colors[number % len(colors)], np.float32)[:depth]
-            first_row, last_row = int(y1 * (height - 1)), int(y2 * (height - 1))
-            first_column, last_column = int(x1 * (width - 1)), int(x2 * (width - 1))
             if first_row > last_row or first_column > last_column:
                 continue
             if first_row >= height or last_row < 0 or first_column >= width or last_column < 0:
