@@ -545,7 +545,7 @@ def concat_offset(xp: Any, concat_dim: Any, shape: Any) -> Any:
     place = number + rank if number < 0 else number
     if not 0 <= place < rank:
         raise errors.invalid_argument(f"Concat dim is out of range: {number} vs. {rank}")
-    offsets, start = [], 0
+    offsets, start = [], shape[0].dtype.type(0)
     for index, sizes in enumerate(shape):
         if sizes.shape[0] != rank:
             raise errors.invalid_argument(
@@ -560,7 +560,7 @@ def concat_offset(xp: Any, concat_dim: Any, shape: Any) -> Any:
                 )
         offset = np.zeros(rank, sizes.dtype)
         offset[place] = start
-        start += int(sizes[place])
+        start = start + sizes[place]
         offsets.append(offset)
     return tuple(offsets)
 

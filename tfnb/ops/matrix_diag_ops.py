@@ -188,7 +188,11 @@ def matrix_diag_part_v2(xp: Any, input: Any, k: Any, padding_value: Any) -> Any:
     return _take(xp, input, *_bounds(k), _scalar(padding_value), "LEFT_LEFT")
 
 
-def _scalar(padding: Any) -> Any:
+def _scalar(padding: Any, most_dims: int = 64) -> Any:
+    if padding.size != 1 or padding.ndim > most_dims:
+        raise errors.invalid_argument(
+            f"padding_value must be a scalar, received shape {shape_text(padding.shape)}"
+        )
     return padding.reshape(-1)[0]
 
 
@@ -348,7 +352,7 @@ def matrix_diag_v2(
 ) -> Any:
     """Matrices with given diagonals, which are filled up on the right."""
     sizes = int(num_rows), int(num_cols)
-    return _make(xp, diagonal, *_bounds(k), sizes, _scalar(padding_value), "LEFT_LEFT")
+    return _make(xp, diagonal, *_bounds(k), sizes, _scalar(padding_value, 0), "LEFT_LEFT")
 
 
 @register_op("MatrixDiagV3", _MATRIX_DIAG, "T: type", _ALIGN, shape=_make_shape, host_memory=_HOST)
@@ -357,7 +361,7 @@ def matrix_diag_v3(
 ) -> Any:
     """Matrices with given diagonals."""
     sizes = int(num_rows), int(num_cols)
-    return _make(xp, diagonal, *_bounds(k), sizes, _scalar(padding_value), align)
+    return _make(xp, diagonal, *_bounds(k), sizes, _scalar(padding_value, 0), align)
 
 
 @matrix_diag_op.gradient
