@@ -100,6 +100,8 @@ def check_nd(dims: Any, indices: Any, updates: Any) -> None:
         )
     outer, depth = (indices.ndim - 1, indices.shape[-1]) if indices.ndim > 1 else (1, 1)
     _check_nd_parts(dims, indices, updates, outer, depth)
+    if not len(dims):
+        raise errors.invalid_argument("Output must be at least 1-D, got shape: []")
 
 
 def _check_nd_as_one(dims: Any, indices: Any, updates: Any) -> None:

@@ -428,8 +428,8 @@ def roll(xp: Any, input: Any, shift: Any, axis: Any) -> Any:
             f"shift and axis must have the same size. Found: {shape_text(shift.shape)} vs "
             f"{shape_text(axis.shape)}"
         )
-    # Axes are read as numbers of 32 bits.
-    steps, axes = shift.reshape(-1).tolist(), axis.astype(np.int32).reshape(-1).tolist()
+    # Both are read as numbers of 32 bits.
+    steps, axes = (part.astype(np.int32).reshape(-1).tolist() for part in (shift, axis))
     for one in axes:
         if not -input.ndim <= one < input.ndim:
             raise errors.invalid_argument(f"axis {one} is out of range")
