@@ -19,7 +19,7 @@ import sys
 import zlib
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from tests.random_calls.checks import differences
 from tests.random_calls.draws import Draw
 from tests.random_calls.makers import makers
 from tests.random_calls.stored import PATH, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _SCRIPT = Path(__file__).resolve().parents[2] / "scripts/oracle/random_calls.py"
 # TensorFlow may take so long until it listens.
@@ -118,35 +121,90 @@ def brief(line: str) -> str:
     return " ".join(line.replace("Not equal to tolerance", "").split())[:420]
 
 
+def options_of(module: str, words: str, show: int) -> argparse.ArgumentParser:
+    """The options that random calls and calls at the edges have in common."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}")
+    parser.add_argument("python", help="an interpreter with TensorFlow")
+    parser.add_argument("words", nargs="*", metavar=words)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--show", type=int, default=show, help="shown per op and kind")
+    parser.add_argument("--found", type=Path, help="a file to add calls that disagree to")
+    parser.add_argument("--store", action="store_true")
+    return parser
+
+
+def writer_to(path: Path, stays: Callable[[str], bool]) -> GoldenWriter:
+    """A writer to a file, in which those calls are already that stay, by their keys."""
+    writer = GoldenWriter(path)
+    if path.exists():
+        before = Golden(path)
+        for key in filter(stays, before.index):
+            writer.add(key, before.get(key) or {})
+    return writer
+
+
+class Tally:
+    """What agreed and what did not: of one op in ``shown``, of all in ``sums``."""
+
+    def __init__(self, show: int, found: Path | None) -> None:
+        self.show = show
+        self.found = found
+        self.sums: Counter[str] = Counter()
+        self.shown: Counter[str] = Counter()
+
+    def add(
+        self, row: Sample, answer: dict[str, Any], lines: list[str], label: str, group: str = ""
+    ) -> None:
+        """Counts a call, and shows and keeps it where it disagrees.
+
+        Args:
+          row: the call.
+          answer: TensorFlow's.
+          lines: what differs.
+          label: what stands before each line.
+          group: what is counted by itself, besides the kind of difference.
+        """
+        self.sums["disagree" if lines else "agree"] += 1
+        self.sums["no kernel"] += "no_kernel" in answer
+        self.sums["failed alike"] += not lines and "error" in answer
+        for line in lines:
+            kind = group + line.split(":")[0]
+            self.shown[kind] += 1
+            if self.shown[kind] <= self.show:
+                print(f"{described(row)[:300]}\n    {label} {brief(line)}", flush=True)
+        if lines and self.found is not None:
+            with self.found.open("ab") as file:
+                pickle.dump(row, file)
+
+    def end_op(self, name: str) -> None:
+        """Says what was found of an op."""
+        if self.shown:
+            print(f"== {name}: {dict(self.shown)}", flush=True)
+            self.shown.clear()
+
+    def end(self) -> int:
+        """Says what was found of all; the exit status."""
+        print(dict(self.sums))
+        return int(bool(self.sums["disagree"]))
+
+
 def main(arguments: list[str]) -> int:
     """Compares; the exit status says whether all agreed."""
-    parser = argparse.ArgumentParser(prog="python -m tests.random_calls")
-    parser.add_argument("python", help="an interpreter with TensorFlow")
-    parser.add_argument("ops", nargs="*")
+    parser = options_of("tests.random_calls", "OP", show=3)
     parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--show", type=int, default=3, help="disagreements shown per op and kind")
-    parser.add_argument("--found", type=Path, help="a file to add calls that disagree to")
     parser.add_argument("--also", type=Path, nargs="*", default=[], help="such files, to store too")
-    parser.add_argument("--store", action="store_true")
     options = parser.parse_args(arguments)
     table = makers()
-    names = [n for n in options.ops if n in table]
-    for word in options.ops:
+    names = [n for n in options.words if n in table]
+    for word in options.words:
         names += [n for n, maker in table.items() if maker.__module__.endswith(f"calls_{word}")]
-    sums: Counter[str] = Counter()
+    tally = Tally(options.show, options.found)
     oracle = Oracle(options.python)
-    writer = GoldenWriter(PATH)
-    if options.store and names:
-        # The others stay as they are.
-        before = Golden(PATH)
-        for key in before.index:
-            answer = before.get(key)
-            if answer is not None and key.rsplit("-", 1)[0] not in names:
-                writer.add(key, answer)
+    writer: GoldenWriter | None = None
+    if options.store:
+        writer = writer_to(PATH, lambda key: bool(names) and key.rsplit("-", 1)[0] not in names)
     again = kept(options.also)
     for name in names or sorted(table):
-        shown: Counter[str] = Counter()
         rows = [
             (seed, table[name](Draw(zlib.crc32(name.encode()) + 7919 * seed), name))
             for seed in range(options.seed, options.seed + options.count)
@@ -155,33 +213,21 @@ def main(arguments: list[str]) -> int:
         for seed, row in rows:
             answer = oracle.answer(row)
             if answer is None:
-                sums["crashed"] += 1
+                tally.sums["crashed"] += 1
                 print(f"TensorFlow crashes: {described(row)[:300]}", flush=True)
                 continue
             lines = differences(row, answer)
-            sums["disagree" if lines else "agree"] += 1
-            sums["no kernel"] += "no_kernel" in answer
-            sums["failed alike"] += not lines and "error" in answer
-            if options.store and not lines and is_small(answer):
+            tally.add(row, answer, lines, str(seed))
+            if writer and not lines and is_small(answer):
                 writer.add(
                     f"{name}-{seed}".replace("--", "-found"),
                     {"call": encode(row), "answer": answer},
                 )
-            for line in lines:
-                kind = line.split(":")[0]
-                shown[kind] += 1
-                if shown[kind] <= options.show:
-                    print(f"{described(row)[:260]}\n    {seed} {brief(line)}", flush=True)
-            if lines and options.found is not None:
-                with options.found.open("ab") as file:
-                    pickle.dump(row, file)
-        if shown:
-            print(f"== {name}: {dict(shown)} of {options.count}", flush=True)
+        tally.end_op(name)
     oracle.close()
-    if options.store:
+    if writer:
         writer.close()
-    print(dict(sums))
-    return int(bool(sums["disagree"]))
+    return tally.end()
 
 
 if __name__ == "__main__":

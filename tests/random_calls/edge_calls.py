@@ -11,8 +11,6 @@ checks.
 
 from __future__ import annotations
 
-import argparse
-import pickle
 import re
 import resource
 import signal
@@ -27,9 +25,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tests.ops import samples
-from tests.ops.golden import Golden, GoldenWriter
 from tests.ops.kernel_runner import SampleRun
-from tests.random_calls.__main__ import Oracle, brief, described, is_small
+from tests.random_calls.__main__ import Oracle, Tally, is_small, options_of, writer_to
 from tests.random_calls.checks import differences
 from tests.random_calls.draws import Draw
 from tests.random_calls.edges import KINDS, variants
@@ -39,7 +36,9 @@ from tfnb.core import errors, op_registry
 from tfnb.core.host_memory import limit_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from tests.ops.golden import GoldenWriter
 
 _LIMIT_S = 30
 _LIMIT_BYTES = 10 << 30
@@ -129,41 +128,116 @@ _UNDEFINED: dict[str, dict[str, str]] = {
     "NthElement ResourceScatterMax ResourceScatterMin ResourceScatterNdMax ResourceScatterNdMin "
     "ScatterMax ScatterMin ScatterNdMax ScatterNdMin SegmentMax SegmentMin TensorScatterMax "
     "TensorScatterMin TopKV2 UnsortedSegmentMax UnsortedSegmentMin": {"nan": _LARGEST},
-    "BatchToSpace MatrixBandPart MatrixDiagV2 MatrixDiagV3 MirrorPadGrad Pad SpaceToBatch "
-    "SpaceToBatchND": {
-        "extreme": "sums of signed integers overflow",
-    },
     "StatelessRandomBinomial": {"nan": "draws with a probability that is no number never end"},
-    "MirrorPad": {"extreme int64": "sums of signed integers overflow"},
     "SobolSample": {"extreme": "from 2**30 on TensorFlow divides by an int that overflowed"},
-    "ResourceGather": dict.fromkeys(
-        ("empty", "scalar"), "with batch_dims it reads beyond indices that have other batches"
-    ),
 }
 UNDEFINED = {op: reasons for ops, reasons in _UNDEFINED.items() for op in ops.split()}
+
+
+def _overflows(*terms: Any) -> bool:
+    """Whether a sum of numbers, of their signed type, is not that of the whole numbers."""
+    try:
+        wide = sum(np.asarray(term).astype(object) for term in terms)
+    except ValueError:
+        return False  # of other shapes: refused before they are added
+    info = np.iinfo(np.asarray(terms[0]).dtype)
+    return any(not info.min <= value <= info.max for value in np.asarray(wide).flat)
+
+
+def _padded(row: samples.Sample) -> bool:
+    """Whether TensorFlow, adding up sizes and paddings or crops, overflows."""
+    pads = row.inputs[-1 if row.op.startswith(("Space", "Batch")) else 1]
+    if pads.ndim != 2 or pads.shape[1] != 2:
+        return False
+    sizes = np.array(np.shape(row.inputs[0]), np.int64)
+    sign = -1 if row.op == "MirrorPadGrad" else 1
+    terms = [sign * column for column in pads.astype(object).T]
+    return _overflows(*pads.T) or (len(pads) == len(sizes) and _overflows(sizes, *terms))
+
+
+def _least_band(row: samples.Sample) -> bool:
+    """MatrixBandPart, where the modulus of the least number of a type overflows."""
+    return any(np.any(bound == np.iinfo(bound.dtype).min) for bound in row.inputs[1:])
+
+
+def _wide_diagonal(row: samples.Sample) -> bool:
+    """Diagonals so far from the main one that the sizes of the matrix overflow."""
+    numbers = np.append(row.inputs[1], np.int32(0))
+    length = np.int32(np.shape(row.inputs[0])[-1] if np.ndim(row.inputs[0]) else 1)
+    return _overflows(length, numbers.max()) or _overflows(length, -int(numbers.min()))
+
+
+def _beyond_splits(row: samples.Sample) -> bool:
+    """RaggedTensorToTensor: no values for the splits, or the rows of a scalar are counted."""
+    values, partitions = row.inputs[1], row.inputs[3]
+    kinds = row.attrs["row_partition_types"]
+    last = partitions[-1]
+    count = last.size if kinds[-1] == "VALUE_ROWIDS" else int(last.flat[-1]) if last.size else 0
+    scalars = [not p.ndim for p, kind in zip(partitions, kinds) if kind != "FIRST_DIM_SIZE"]
+    return any(scalars) or (values.ndim > 0 and values.shape[0] < count)
+
+
+def _beyond_weights(row: samples.Sample) -> bool:
+    """Bins of a ragged or sparse tensor: fewer weights than values, or a shape without rows."""
+    _, values, *shape, _, weights = row.inputs
+    short = 0 < weights.size < values.size and not row.attrs.get("binary_output")
+    return short or any(not part.size for part in shape)
+
+
+def _other_batches(row: samples.Sample) -> bool:
+    """ResourceGather, which does not look whether both have the same batches."""
+    batch = row.attrs.get("batch_dims", 0)
+    value = getattr(row.inputs[0], "value", None)
+    return batch and np.shape(value)[:batch] != np.shape(row.inputs[1])[:batch]
+
+
+def _beyond_updates(row: samples.Sample) -> bool:
+    """Scattering rows that are shorter than the variable's, read beyond their end."""
+    _, indices, updates = _arrays(row)
+    return bool(np.size(indices) and not np.size(updates))
+
+
+def _without_products(row: samples.Sample) -> bool:
+    """Quantized sums of no products, which are not always written."""
+    return 0 in np.shape(row.inputs[1])[:2]
+
+
+def _beyond_bias(row: samples.Sample) -> bool:
+    """A bias that is shorter than the channels is read beyond its end."""
+    first, weights, *others = map(np.size, _arrays(row))
+    return bool(first and weights and not all(others))
+
+
+# The same for calls that have something in common.
+_UNDEFINED_CALLS: dict[str, Callable[[samples.Sample], bool]] = {
+    "Pad PadV2 MirrorPad MirrorPadGrad BatchToSpace BatchToSpaceND SpaceToBatch SpaceToBatchND": (
+        _padded
+    ),
+    "MatrixBandPart": _least_band,
+    "MatrixDiagV2 MatrixDiagV3": _wide_diagonal,
+    "RaggedTensorToTensor": _beyond_splits,
+    "RaggedTensorToSparse": lambda row: not row.inputs[0][0].ndim,
+    "RaggedBincount SparseBincount": _beyond_weights,
+    "RaggedCross": lambda row: any(not i.shape[1:] or not i.shape[1] for i in row.inputs[2]),
+    "ResourceGather": _other_batches,
+    "QuantizedConv2D QuantizedMatMul": _without_products,
+    "_FusedConv2D _FusedMatMul": _beyond_bias,
+    "ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin "
+    "ResourceScatterMul ResourceScatterSub ResourceScatterUpdate": _beyond_updates,
+}
+UNDEFINED_CALLS = {op: rule for ops, rule in _UNDEFINED_CALLS.items() for op in ops.split()}
 
 
 def is_undefined(kind: str, row: samples.Sample) -> bool:
     """Whether TensorFlow's answer to the call is nothing to compare with."""
     known = UNDEFINED.get(row.op, {})
+    rule = UNDEFINED_CALLS.get(row.op)
+    if rule is not None and rule(row):
+        return True
     if kind == "nan" and row.op.startswith(("MaxPool", "QuantizeAndDequantizeV")):
         # What is the largest, or the range if it is not given, depends on where NaN stand.
         is_given = row.attrs.get("range_given", "Grad" in row.op and row.op.startswith("Quant"))
         if not is_given and np.isnan(np.asarray(row.inputs[0], np.float64)).any():
-            return True
-    if row.op in ("QuantizedConv2D", "QuantizedMatMul") and 0 in np.shape(row.inputs[1])[:2]:
-        return True  # no products, and sums that are not always written
-    if row.op.startswith("ResourceScatter") and not row.op.startswith("ResourceScatterNd"):
-        # Rows of updates that are shorter than the variable's are read beyond their end.
-        _, indices, updates = _arrays(row)
-        if np.size(indices) and not np.size(updates):
-            return True
-    if row.op == "OneHot" and np.asarray(row.inputs[1]).dtype == np.int64:
-        return True  # its depth is an int32
-    if row.op in ("_FusedConv2D", "_FusedMatMul"):
-        # A bias that is shorter than the channels is read beyond its end.
-        first, weights, *others = map(np.size, _arrays(row))
-        if first and weights and not all(others):
             return True
     return kind in known or any(f"{kind} {np.asarray(x).dtype}" in known for x in _arrays(row))
 
@@ -185,11 +259,22 @@ def starts(name: str, seed: int) -> list[samples.Sample]:
     maker = makers().get(name)
     for number in range(12 if maker else 0):
         if len(found) < 3:
-            row = maker(Draw(zlib.crc32(name.encode()) + 7919 * (seed + number)), name)
+            row = typed(maker(Draw(zlib.crc32(name.encode()) + 7919 * (seed + number)), name))
             found += [row] if runs(row) else []
     rows = sampled().get(name, [])
     step = max(1, len(rows) // 3)
-    return found + [row for row in rows[seed % step :: step][:3] if runs(row)]
+    return found + [typed(row) for row in rows[seed % step :: step][:3] if runs(row)]
+
+
+def typed(row: samples.Sample) -> samples.Sample:
+    """The call, its numbers of the dtypes that the op declares."""
+    inputs = [
+        entry.astype(arg.type.as_numpy_dtype)
+        if arg.type is not None and isinstance(entry, np.ndarray) and entry.dtype.kind in "iu"
+        else entry
+        for arg, entry in zip(op_registry.get(row.op).op_def.inputs, row.inputs, strict=True)
+    ]
+    return replace(row, inputs=tuple(inputs))
 
 
 def runs(row: samples.Sample) -> bool:
@@ -302,58 +387,38 @@ def _arrays(row: samples.Sample) -> list[Any]:
 
 def main(arguments: list[str]) -> int:
     """Compares; the exit status says whether all agreed."""
-    parser = argparse.ArgumentParser(prog="python -m tests.random_calls.edge_calls")
-    parser.add_argument("python", help="an interpreter with TensorFlow")
-    parser.add_argument("words", nargs="*", metavar="OP | FAMILY")
+    parser = options_of("tests.random_calls.edge_calls", "OP | FAMILY", show=2)
     parser.add_argument("--kinds", default=",".join(KINDS))
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--show", type=int, default=2, help="disagreements shown per op and kind")
-    parser.add_argument("--found", type=Path, help="a file to add calls that disagree to")
-    parser.add_argument("--store", action="store_true")
     options = parser.parse_args(arguments)
     resource.setrlimit(resource.RLIMIT_AS, (_LIMIT_BYTES, _LIMIT_BYTES))
     limit_thread(_LIMIT_BYTES)
     makers()
     names = names_of(options.words)
-    writer = GoldenWriter(EDGES)
-    if options.store and options.words and EDGES.exists():
-        before = Golden(EDGES)
-        for key in before.index:
-            if key.split("-")[0] not in names:
-                writer.add(key, before.get(key) or {})
+    writer: GoldenWriter | None = None
+    if options.store:
+        others = bool(options.words)
+        writer = writer_to(EDGES, lambda key: others and key.split("-")[0] not in names)
     oracle = Oracle(options.python, limit_s=_LIMIT_S)
-    sums: Counter[str] = Counter()
+    tally = Tally(options.show, options.found)
     for name in names:
-        shown: Counter[str] = Counter()
-        kept = Kept(writer)
+        kept = Kept(writer) if writer else None
         for kind, row in calls_of(name, options.seed, options.kinds.split(",")):
             answer = oracle.answer(row)
             if answer is None:
-                sums["crashed"] += 1
-                shown[f"{kind}, TensorFlow crashes"] += 1
+                tally.sums["crashed"] += 1
+                tally.shown[f"{kind}, TensorFlow crashes"] += 1
                 continue
             if re.search(r"Missing \d+-th output", answer.get("error", ["", ""])[1]):
                 continue  # a kernel that forgets to answer
             lines = judged(row, answer)
-            sums["disagree" if lines else "agree"] += 1
-            sums["failed alike"] += not lines and "error" in answer
-            if not lines:
+            tally.add(row, answer, lines, kind, f"{kind} ")
+            if kept and not lines:
                 kept.offer(kind, row, answer)
-            for line in lines:
-                word = f"{kind} {line.split(':')[0]}"
-                shown[word] += 1
-                if shown[word] <= options.show:
-                    print(f"{described(row)[:300]}\n    {kind} {brief(line)}", flush=True)
-            if lines and options.found is not None:
-                with options.found.open("ab") as file:
-                    pickle.dump(row, file)
-        if shown:
-            print(f"== {name}: {dict(shown)}", flush=True)
+        tally.end_op(name)
     oracle.close()
-    if options.store:
+    if writer:
         writer.close()
-    print(dict(sums))
-    return int(bool(sums["disagree"]))
+    return tally.end()
 
 
 if __name__ == "__main__":

@@ -412,7 +412,7 @@ class _Rows:
                 )
             row = numbers.astype(np.int64)
         else:
-            if lengths.size > parents or (numbers.size and lengths.sum() != numbers[-1]):
+            if not numbers.size or lengths.size > parents or lengths.sum() != numbers[-1]:
                 raise errors.invalid_argument(
                     f"Invalid row split size: {numbers.size} for {parents} rows"
                 )
@@ -467,6 +467,10 @@ def ragged_tensor_to_tensor(
             f"rt_input.flat_values.shape={shape_text(values.shape)} are incompatible: they must "
             "be broadcastable"
         ) from None
+    if partitions and not partitions[0].size:
+        raise errors.invalid_argument(
+            "Invalid first partition input. Tensor requires at least one element."
+        )
     if kinds[0] == "FIRST_DIM_SIZE":
         if partitions[0].size != 1:
             raise errors.invalid_argument(

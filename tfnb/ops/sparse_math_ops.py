@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
@@ -351,6 +352,8 @@ def _reduce(
     combine = np.add if operation == "add" else np.maximum
     found = values[order]
     reduced = combine.reduceat(found, starts) if len(starts) else found[:0]
+    if operation == "add":
+        reduced = reduced + values.dtype.type(0)  # sums begin with 0, which -0 does not change
     rows = np.zeros((len(starts), len(out_sizes)), np.int64)
     rows[:, places] = ordered[starts]
     return rows, reduced.astype(values.dtype, copy=False), out_sizes
@@ -395,15 +398,17 @@ def _reduce_op(name: str, operation: str, types: str) -> OpDefinition:
         rows, values, sizes = _reduce(
             input_indices, input_values, input_shape, reduction_axes, keep_dims, operation
         )
-        out = np.zeros(sizes, input_values.dtype)
+        size = math.prod(sizes)
         steps = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
         places = rows @ np.array(steps, np.int64)
-        outside = (places < 0) | (places >= out.size)
+        outside = (places < 0) | (places >= size)
         if outside.any():
             raise errors.internal(
                 f"Obtained a write index of {places[outside][0]} which is outside of bounds of "
-                f"[0, {out.size})"
+                f"[0, {size})"
             )
+        check_fits(xp, sizes, input_values.dtype)
+        out = np.zeros(sizes, input_values.dtype)
         out.reshape(-1)[places] = values
         return out
 
@@ -436,7 +441,7 @@ def _reduce_sparse_op(name: str, operation: str, types: str) -> OpDefinition:
         rows, values, sizes = _reduce(
             input_indices, input_values, input_shape, reduction_axes, keep_dims, operation
         )
-        return rows, values, np.array(sizes, np.int64)
+        return rows, values, np.array(sizes_of(np.array(sizes, np.int64)), np.int64)
 
     return reduce
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
-from tfnb.core.host_memory import check_fits
+from tfnb.core.host_memory import check_countable, check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     InferenceContext,
@@ -185,11 +185,14 @@ def sparse_to_dense_op(
     if (shape < 0).any():
         raise errors.invalid_argument(f"output_shape {shape.tolist()} is not a shape")
     indices = indices.reshape(count, rank)
-    check_fits(xp, shape.tolist(), values.dtype)
+    if shape.all():
+        check_fits(xp, shape.tolist(), values.dtype)
+    check_countable(shape.tolist())
     if validate_indices:
         _check_indices(indices, shape)
     elif ((indices < 0) | (indices >= shape)).any():
         raise errors.invalid_argument(f"Indices are not valid: not all are in {shape.tolist()}")
+    check_fits(xp, shape.tolist(), values.dtype)
     out = np.empty(tuple(shape.tolist()), values.dtype)
     out[...] = np.asarray(default_value, values.dtype)
     # A repeated index adds nothing: the last one counts.

@@ -325,13 +325,20 @@ def scatter_into_rows(
                 f"got updates.shape {shape_text(updates.shape)}, indices.shape "
                 f"{shape_text(indices.shape)}, params.shape {shape_text(shape)}"
             )
-        check_indices(indices, shape[0] if shape else 1)
         if updates.shape:
             updates = updates.reshape(indices.size, *shape[1:])
-        target = cell.writable()
+        target, places = cell.writable(), indices.reshape(-1)
         if not shape:
             target = target.reshape(1)
-        scatter_rows(xp, target, indices.reshape(-1), updates, operation)
+        try:
+            check_indices(indices, len(target))
+        except errors.InvalidArgumentError:
+            # As in TensorFlow, the rows before the one that is refused are written.
+            right = places[: int(xp.argmax((places < 0) | (places >= len(target))))]
+            rows = updates[: len(right)] if updates.shape else updates
+            scatter_rows(xp, target, right, rows, operation)
+            raise
+        scatter_rows(xp, target, places, updates, operation)
 
 
 def _scatter_op(name: str, operation: str, types: str, locking: str) -> OpDefinition:
@@ -377,7 +384,13 @@ def scatter_nd_into_cell(
             )
         check_nd(shape, indices, updates)
         if updates.size:
-            scatter_nd_into(xp, cell.writable(), indices, updates, operation, policy)
+            target = cell.writable()
+            try:
+                scatter_nd_into(xp, target, indices, updates, operation, policy)
+            except errors.InvalidArgumentError:
+                # As in TensorFlow, what has a place is written.
+                scatter_nd_into(xp, target, indices, updates, operation, "IGNORE")
+                raise
 
 
 def _scatter_nd_shape(c: InferenceContext) -> TensorShape:

@@ -381,6 +381,11 @@ _NO_EMPTY_ROWS = {
 # Rules that TensorFlow computes in another order where only some rows have a gradient.
 _OTHER_IN_ROWS = {"AdagradDA", "Ftrl", "FtrlV2", "RMSProp", "CenteredRMSProp"}
 
+# Rules that look at an index when its turn comes: the rows before one that is refused are changed.
+_ROW_BY_ROW = {
+    "AdagradDA", "Ftrl", "FtrlV2", "Momentum", "ProximalAdagrad", "ProximalGradientDescent",
+}  # fmt: skip
+
 
 def _apply_sparse(
     xp: Any, form: _Form, arrays: list[Any], others: list[Any], options: dict[str, Any]
@@ -394,13 +399,29 @@ def _apply_sparse(
         raise errors.invalid_argument("Inner dimension should be greater than zero.")
     if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= var.shape[0]):
         wrong = int(xp.argmax((indices < 0) | (indices >= var.shape[0])))
+        if form.rule_name in _ROW_BY_ROW:
+            _apply_rows(xp, form, arrays, grad[:wrong], indices[:wrong], others, options)
         raise errors.invalid_argument(
             f"Index {int(indices[wrong])} at offset {wrong} in indices is out of range"
         )
+    _apply_rows(xp, form, arrays, grad, indices, others, options)
+
+
+def _apply_rows(
+    xp: Any,
+    form: _Form,
+    arrays: list[Any],
+    grad: Any,
+    indices: Any,
+    others: list[Any],
+    options: dict[str, Any],
+) -> None:
+    if not indices.size:
+        return
     if form.rule_name in _OTHER_IN_ROWS:
         options = options | {"is_sparse": True}
     for chosen, rows in _rounds(xp, indices):
-        others[at] = grad[chosen]
+        others[form.grad - form.num_slots] = grad[chosen]
         parts = [array[rows] for array in arrays]
         news = form.rule(xp, *parts, *others, **options)
         for array, part, new in zip(arrays, parts, news, strict=True):
