@@ -80,7 +80,9 @@ _UNDEFINED: dict[str, dict[str, str]] = {
         "nan": "of an infinite rate the loop never ends",
         "extreme int64": "what is accepted of such rates is decided by rounding alone",
     },
-    "RandomUniformInt": {"extreme": "whether that many numbers fit depends on memory"},
+    "Multinomial RandomUniformInt": {
+        "extreme": "whether that many numbers fit depends on memory",
+    },
     "EncodeJpegVariableQuality EncodePng": {"extreme": "bytes of other versions of libjpeg, zlib"},
     "ExtractGlimpse ExtractGlimpseV2": {"nan": "offsets that are no numbers become integers"},
     "FractionalAvgPoolGrad": {"extreme": _BEYOND},
