@@ -1,22 +1,22 @@
 """Convolutions with small filters that move in steps of one, by Winograd's minimal filtering.
 
-A tile of n by n inputs gives m by m outputs of a filter of r by r elements, m + r = n + 1, with
-n**2 products where the definition takes m**2 r**2: tiles of 6 by 6 inputs take 36 for 144 with 3 by
-3 elements; tiles of 8 by 8, for filters from 4 by 4 on, 64 for 400 with 5 by 5.  Tiles, filters
-and results are transformed (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks",
-2015); in between stand n**2 matrix products over the channels::
+A tile of 6 by 6 inputs gives m by m outputs of a filter of r by r elements, m + r = 7, with 36
+products where the definition takes m**2 r**2: 144 for 3 by 3, 100 for 5 by 5.  Tiles, filters and
+results are transformed (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015);
+in between stand 36 matrix products over the channels::
 
-    inputs   V = B^T d B     [n * n, tiles, channels]
-    filter   U = G g G^T     [n * n, channels, out channels]
+    inputs   V = B^T d B     [36, tiles, channels]
+    filter   U = G g G^T     [36, channels, out channels]
     outputs  Y = A^T (V U) A [m * m, tiles, out channels]
 
 The gradient with respect to the filter is the same backwards: G^T (V^T (A y A^T)) G.
 
 Each transformation is itself a product along one side and then along the other; the matrices
-come from interpolating at n - 1 points and infinity.  The points 0, 5/8, -5/8, 3/2, -3/2 make the
-rounding error two to three times that of the definition, 0, 1/2, -1/2, 1, -1, 2, -2 six times.
-What is no finite number would spread over a whole tile: the functions here then say so, and the
-convolution is computed as defined.
+come from interpolating at five points and infinity.  The points 0, 5/8, -5/8, 3/2, -3/2 make the
+rounding error two to three times that of the definition; those of 8 by 8 inputs, which save more
+products of 5 by 5 filters, eight times, beyond what answers may differ from TensorFlow's.  What is
+no finite number would spread over a whole tile: the functions here then say so, and the convolution
+is computed as defined.
 """
 
 from __future__ import annotations
@@ -37,10 +37,9 @@ if TYPE_CHECKING:
 
     type_of_blocks = list[tuple[int, int]]
 
-# By the inputs of a tile along one side.
-_POINTS = {6: (0.0, 0.625, -0.625, 1.5, -1.5), 8: (0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0)}
-# Filters from this size on may have the large tiles, which pay less, and round worse, for smaller.
-_LEAST_FILTER = 4
+_REACH = 6  # inputs of a tile along one side
+_NUM_POINTS = _REACH * _REACH
+_POINTS = (0.0, 0.625, -0.625, 1.5, -1.5)
 
 # Fewer channels or outputs do not pay for the transformations, nor do tiles beyond the image.
 _LEAST_CHANNELS = 32
@@ -66,40 +65,26 @@ def suits(xp: Any, x: Any, filter_shape: Sequence[int], windows: Sequence[Window
     channels, out_channels = filter_shape[-2:]
     is_wide: bool = channels == x.shape[-1] and min(channels, out_channels) >= _LEAST_CHANNELS
     outputs = windows[0].output * windows[1].output
-    reach = _reach(windows)
     covered = 1
     for w in windows:
-        covered *= _count(w, reach) * (reach + 1 - w.filter)
+        covered *= -(-w.output // (7 - w.filter)) * (7 - w.filter)
     is_long: bool = len(x) * outputs >= _LEAST_OUTPUTS
     return is_wide and is_long and covered <= _MOST_WASTE * outputs
-
-
-def _count(w: Window, reach: int) -> int:
-    """How many tiles cover the outputs along one side."""
-    return -(-w.output // (reach + 1 - w.filter))
-
-
-def _reach(windows: Sequence[Window]) -> int:
-    """The inputs of a tile along one side that take the fewest products."""
-    first, second = windows
-    if min(first.filter, second.filter) < _LEAST_FILTER:
-        return 6
-    return min(_POINTS, key=lambda n: n * n * _count(first, n) * _count(second, n))
 
 
 def forward(x: Any, kernel: Any, windows: Sequence[Window], out: Any) -> bool:
     """Writes the convolution into `out`; False if there is a number in it that is not finite."""
     tiles = _Tiles(x, windows, _BLOCK_BYTES, _LEAST_TILES)
     sizes, channels, out_channels = tiles.sizes, x.shape[-1], kernel.shape[-1]
-    sides = [_matrices(w.filter, tiles.reach, x.dtype.char) for w in windows]
+    sides = [_matrices(w.filter, x.dtype.char) for w in windows]
     taps = np.ascontiguousarray(kernel).reshape(*kernel.shape[:2], -1)
     filters = _transform([side.filter for side in sides], taps)
-    filters = filters.reshape(-1, channels, out_channels)
+    filters = filters.reshape(_NUM_POINTS, channels, out_channels)
 
     def work(begin: int, end: int) -> None:
         for first, last in tiles.blocks[begin:end]:
             given = tiles.transformed(first, last, [side.inputs for side in sides])
-            made = np.matmul(given, filters).reshape(tiles.reach, tiles.reach, -1)
+            made = np.matmul(given, filters).reshape(_REACH, _REACH, -1)
             result = _transform([side.outputs for side in sides], made)
             result = result.reshape(*sizes, last - first, *tiles.counts, out_channels)
             _place(result.transpose(2, 3, 0, 4, 1, 5), out[first:last])
@@ -114,7 +99,7 @@ def backprop_filter(x: Any, out_backprop: Any, windows: Sequence[Window]) -> Any
     (down, across), (height, width) = tiles.counts, tiles.sizes
     filters = tuple(w.filter for w in windows)
     channels, out_channels = x.shape[-1], out_backprop.shape[-1]
-    sides = [_matrices(size, tiles.reach, x.dtype.char) for size in filters]
+    sides = [_matrices(size, x.dtype.char) for size in filters]
     grown = _grown(out_backprop, (down * height, across * width), (0, 0))
     split = grown.reshape(len(x), down, height, across, width, out_channels)
     split = split.transpose(2, 4, 0, 1, 3, 5)
@@ -129,12 +114,12 @@ def backprop_filter(x: Any, out_backprop: Any, windows: Sequence[Window]) -> Any
                 given = tiles.transformed(first, last, [side.inputs for side in sides])
                 came = split[:, :, first:last].reshape(height, width, -1)
                 came = _transform([side.outputs.T for side in sides], came)
-                came = came.reshape(len(given), -1, out_channels)
+                came = came.reshape(_NUM_POINTS, -1, out_channels)
                 total = total + np.matmul(given.swapaxes(1, 2), came)
             parts[number] = total
 
     shard(count, 1, work)
-    whole = sum(parts[1:], start=parts[0]).reshape(tiles.reach, tiles.reach, -1)
+    whole = sum(parts[1:], start=parts[0]).reshape(_REACH, _REACH, -1)
     grad = _transform([side.filter.T for side in sides], whole)
     grad = grad.reshape(*filters, channels, out_channels)
     return grad if np.isfinite(grad).all() else None
@@ -143,24 +128,24 @@ def backprop_filter(x: Any, out_backprop: Any, windows: Sequence[Window]) -> Any
 class _Matrices(NamedTuple):
     """The transformations along one side."""
 
-    inputs: Any  # B^T [inputs of a tile, as many]
-    filter: Any  # G [inputs of a tile, elements of the filter]
-    outputs: Any  # A^T [outputs of a tile, inputs of a tile]
+    inputs: Any  # B^T [6, 6]
+    filter: Any  # G [6, elements of the filter]
+    outputs: Any  # A^T [outputs of a tile, 6]
 
 
 @lru_cache(maxsize=64)
-def _matrices(size: int, reach: int, dtype: str) -> _Matrices:
-    """Those for filters of `size` elements and tiles of `reach` inputs."""
-    outputs, points = reach + 1 - size, _POINTS[reach]
-    of_inputs, of_filter = np.zeros((reach, reach)), np.zeros((reach, size))
-    of_outputs = np.zeros((outputs, reach))
-    for number, point in enumerate(points):
-        others = [other for other in points if other != point]
-        of_inputs[number, :-1] = np.poly(others)[::-1]
+def _matrices(size: int, dtype: str) -> _Matrices:
+    """Those for filters of `size` elements."""
+    outputs = 7 - size
+    of_inputs, of_filter = np.zeros((_REACH, _REACH)), np.zeros((_REACH, size))
+    of_outputs = np.zeros((outputs, _REACH))
+    for number, point in enumerate(_POINTS):
+        others = [other for other in _POINTS if other != point]
+        of_inputs[number, :5] = np.poly(others)[::-1]
         of_filter[number] = point ** np.arange(size) / np.prod([point - other for other in others])
         of_outputs[:, number] = point ** np.arange(outputs)
-    of_inputs[-1] = np.poly(points)[::-1]
-    of_filter[-1, -1] = of_outputs[-1, -1] = 1
+    of_inputs[5] = np.poly(_POINTS)[::-1]
+    of_filter[5, -1] = of_outputs[-1, 5] = 1
     return _Matrices(*(matrix.astype(dtype) for matrix in (of_inputs, of_filter, of_outputs)))
 
 
@@ -178,7 +163,6 @@ class _Tiles:
     """The overlapping tiles of images.
 
     Attributes:
-      reach: the inputs of a tile along each side.
       sizes: the outputs of a tile along each side.
       counts: the tiles of an image along each side.
       blocks: the (first, last) images that are worked on at once.
@@ -189,10 +173,9 @@ class _Tiles:
     ) -> None:
         first, second = windows
         batch, channels = x.shape[0], x.shape[-1]
-        self.reach = reach = _reach(windows)
-        self.sizes = height, width = reach + 1 - first.filter, reach + 1 - second.filter
-        self.counts = down, across = _count(first, reach), _count(second, reach)
-        size = (down - 1) * height + reach, (across - 1) * width + reach
+        self.sizes = height, width = 7 - first.filter, 7 - second.filter
+        self.counts = down, across = -(-first.output // height), -(-second.output // width)
+        size = (down - 1) * height + _REACH, (across - 1) * width + _REACH
         if size == (first.padded, second.padded):
             padded = np.ascontiguousarray(pad_spatial(np, x, windows, 1, 0))
         else:
@@ -200,24 +183,24 @@ class _Tiles:
         n, row, column, item = padded.strides
         self._view = np.lib.stride_tricks.as_strided(
             padded,
-            (batch, reach, reach, down, across, channels),
+            (batch, _REACH, _REACH, down, across, channels),
             (n, row, column, row * height, column * width, item),
         )
         tiles = down * across
-        by_size = block_bytes // (reach * reach * tiles * channels * x.itemsize)
+        by_size = block_bytes // (_NUM_POINTS * tiles * channels * x.itemsize)
         at_once = max(by_size, -(-least_tiles // tiles))
         self.blocks: type_of_blocks = [
             (start, min(start + at_once, batch)) for start in range(0, batch, at_once)
         ]
 
     def transformed(self, first: int, last: int, sides: Sequence[Any]) -> Any:
-        """The tiles of some images, transformed: [points, tiles, channels]."""
-        channels, reach = self._view.shape[-1], self.reach
-        seen = np.empty((reach, reach, last - first, *self._view.shape[3:]), self._view.dtype)
+        """The tiles of some images, transformed: [36, tiles, channels]."""
+        channels = self._view.shape[-1]
+        seen = np.empty((_REACH, _REACH, last - first, *self._view.shape[3:]), self._view.dtype)
         for number, image in enumerate(self._view[first:last]):
             seen[:, :, number] = image
-        made = _transform(sides, seen.reshape(reach, reach, -1))
-        return made.reshape(reach * reach, -1, channels)
+        made = _transform(sides, seen.reshape(_REACH, _REACH, -1))
+        return made.reshape(_NUM_POINTS, -1, channels)
 
 
 def _grown(x: Any, size: tuple[int, int], before: tuple[int, int]) -> Any:
