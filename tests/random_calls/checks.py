@@ -30,6 +30,7 @@ _UNSIGNED_ZEROS = {
     "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3",
     "CumulativeLogsumexp",
     "RsqrtGrad",
+    "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3", "QuantizeAndDequantizeV4",
     "BiasAddGrad",
     "Maximum", "Minimum", "Max", "Min", "SegmentMax", "SegmentMin", "UnsortedSegmentMax",
     "UnsortedSegmentMin",

@@ -96,8 +96,11 @@ _UNDEFINED: dict[str, dict[str, str]] = {
         "extreme": "the lowest int32 has no absolute value, and the largest is it as a float",
     },
     "RequantizePerChannel": {"nan": _RANGES, "empty": "oneDNN refuses arrays without elements"},
-    "BlockLSTMGrad BlockLSTMGradV2": {"empty": _BEYOND, "extreme": _BEYOND},
-    "BlockLSTM BlockLSTMV2": {"extreme": _BEYOND},
+    "BlockLSTM BlockLSTMV2": {"empty": _UNWRITTEN, "extreme": _BEYOND},
+    "ImageProjectiveTransformV2 ImageProjectiveTransformV3": {
+        "nan": "places that are no numbers become integers"
+    },
+    "CombinedNonMaxSuppression": {"nan": "which of equal scores comes first is a heap's choice"},
     "CropAndResize": {"extreme": "arrays without elements, but longer than any can be"},
     "DataFormatDimMap": {"extreme": "axes that do not exist"},
     "NonMaxSuppressionV4 NonMaxSuppressionV5": {
@@ -200,7 +203,7 @@ def _beyond_updates(row: samples.Sample) -> bool:
 
 
 def _without_products(row: samples.Sample) -> bool:
-    """Quantized sums of no products, which are not always written."""
+    """What filters of no cells give is not always written, or is taken from beyond."""
     return 0 in np.shape(row.inputs[1])[:2]
 
 
@@ -222,7 +225,9 @@ _UNDEFINED_CALLS: dict[str, Callable[[samples.Sample], bool]] = {
     "RaggedBincount SparseBincount": _beyond_weights,
     "RaggedCross": lambda row: any(not i.shape[1:] or not i.shape[1] for i in row.inputs[2]),
     "ResourceGather": _other_batches,
-    "QuantizedConv2D QuantizedMatMul": _without_products,
+    "Dilation2D Dilation2DBackpropFilter Dilation2DBackpropInput QuantizedConv2D QuantizedMatMul": (
+        _without_products
+    ),
     "_FusedConv2D _FusedMatMul": _beyond_bias,
     "ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin "
     "ResourceScatterMul ResourceScatterSub ResourceScatterUpdate": _beyond_updates,

@@ -50,7 +50,7 @@ class _Range:
     def rounded(self, xp: Any, x: Any) -> Any:
         """The level nearest to each number."""
         inverse = np.float32(1) / self.scale
-        shifted = xp.minimum(xp.maximum(x, self.low), self.high) - self.low
+        shifted = xp.maximum(xp.minimum(x, self.high), self.low) - self.low
         levels = xp.floor(shifted * inverse + np.float32(0.5))
         return (levels * self.scale + self.low).astype(np.float32)
 

@@ -379,8 +379,8 @@ def _combined_shape(c: InferenceContext) -> list[TensorShape]:
             )
     total, per_class = c.constant_value(3), c.constant_value(2)
     size: int | None = None
-    if per_class is not None and int(per_class) < 0:
-        raise ValueError(f"Dimension size must be non-negative but is {int(per_class)}")
+    if per_class is not None and int(per_class) < bool(c.attr("pad_per_class")):
+        raise ValueError(f"max_output_size_per_class must be > 0 but is {int(per_class)}")
     if total is not None:
         if int(total) <= 0:
             raise ValueError("max_total_size should be > 0")

@@ -632,6 +632,10 @@ def _avg_pool_grad(
             f"Expected batch and channels of tensor_in_shape {shape_text(sizes)} and out_backprop "
             f"{shape_text(grad.shape)} to match"
         )
+    if rank == 5 and any(
+        (count - 1) * w.stride > w.size for count, w in zip(grad.shape[1:], windows, strict=False)
+    ):
+        raise errors.invalid_argument("index * stride must be less than or equal to input size")
     if not grad.size or 0 in sizes:
         return xp.zeros(sizes, grad.dtype)
     _check_output(grad, windows, sizes, "grad")

@@ -65,7 +65,7 @@ def range_shape(c: InferenceContext, first: int = 0) -> TensorShape:
         raise ValueError(f"axis should be at least -1, got {axis}")
     if axis != -1:
         dims = c.with_rank_at_least(first, axis + 1).dim_values
-        ends = merge_shapes(ends, highest)
+        ends = merge_shapes(ends, highest) if first else ends
         assert ends.dim_values is not None
         merge_dims(ends.dim_values[0], None if dims is None else dims[axis])
     return ends
