@@ -97,6 +97,7 @@ _UNDEFINED: dict[str, dict[str, str]] = {
     },
     "RequantizePerChannel": {"nan": _RANGES, "empty": "oneDNN refuses arrays without elements"},
     "BlockLSTM BlockLSTMV2": {"empty": _UNWRITTEN, "extreme": _BEYOND},
+    "BlockLSTMGrad BlockLSTMGradV2": {"empty": _BEYOND},
     "ImageProjectiveTransformV2 ImageProjectiveTransformV3": {
         "nan": "places that are no numbers become integers"
     },
