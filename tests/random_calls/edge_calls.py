@@ -57,7 +57,6 @@ _GAPS = "zeros that TensorFlow puts between the gradients meet what is not finit
 _BEYOND = "TensorFlow reads memory beyond an input"
 _RANGES = "steps and offsets of ranges that are not finite become integers"
 _LARGEST = "what min and max make of NaN depends on the compiler"
-_ENDLESS = "TensorFlow never ends drawing with an infinite rate"
 _COMPLEX = {"nan complex64": _PACKETS, "nan complex128": _PACKETS}
 _UNDEFINED: dict[str, dict[str, str]] = {
     "RFFT RFFT2D RFFT3D IRFFT IRFFT2D IRFFT3D": {"empty": _UNWRITTEN, "nan": _ORDER},
@@ -76,7 +75,7 @@ _UNDEFINED: dict[str, dict[str, str]] = {
         "nan": _ORDER
     },
     "MatrixSolveLs": {"nan": _ORDER, "empty": _UNWRITTEN},
-    "RandomPoissonV2 StatelessRandomPoisson": {
+    "RandomPoisson RandomPoissonV2 StatelessRandomPoisson": {
         "nan": "of an infinite rate the loop never ends",
         "extreme int64": "what is accepted of such rates is decided by rounding alone",
     },
@@ -130,7 +129,6 @@ _UNDEFINED: dict[str, dict[str, str]] = {
     "SparseSegmentSqrtNGrad SparseSegmentSqrtNWithNumSegments SparseSegmentSum "
     "SparseSegmentSumGrad SparseSegmentSumWithNumSegments": {"empty": _UNWRITTEN},
     "Empty": {"empty": _UNWRITTEN},
-    "RandomPoisson RandomPoissonV2 StatelessRandomPoisson": {"nan": _ENDLESS},
     "NthElement ResourceScatterMax ResourceScatterMin ResourceScatterNdMax ResourceScatterNdMin "
     "ScatterMax ScatterMin ScatterNdMax ScatterNdMin SegmentMax SegmentMin TensorScatterMax "
     "TensorScatterMin TopKV2 UnsortedSegmentMax UnsortedSegmentMin": {"nan": _LARGEST},
@@ -214,11 +212,24 @@ def _beyond_bias(row: samples.Sample) -> bool:
     return bool(first and weights and not all(others))
 
 
+def _unsorted_rows(row: samples.Sample) -> bool:
+    """What is found in rows that are not sorted depends on the steps of the search."""
+    rows = np.asarray(row.inputs[0])
+    return bool(rows.ndim and not (rows[..., 1:] >= rows[..., :-1]).all())
+
+
+def _wide_depth(row: samples.Sample) -> bool:
+    """The op's depth is an int32, a sample's was an int64."""
+    return bool(np.asarray(row.inputs[1]).dtype == np.int64)
+
+
 # The same for calls that have something in common.
 _UNDEFINED_CALLS: dict[str, Callable[[samples.Sample], bool]] = {
     "Pad PadV2 MirrorPad MirrorPadGrad BatchToSpace BatchToSpaceND SpaceToBatch SpaceToBatchND": (
         _padded
     ),
+    "LowerBound UpperBound": _unsorted_rows,
+    "OneHot": _wide_depth,
     "MatrixBandPart": _least_band,
     "MatrixDiagV2 MatrixDiagV3": _wide_diagonal,
     "RaggedTensorToTensor": _beyond_splits,

@@ -150,6 +150,9 @@ def segment_mean(xp: Any, data: Any, segment_ids: Any) -> Any:
     counts = _run_lengths(xp, starts, len(segment_ids), out)
     if out.dtype.kind in "iu":
         out[ids] = _cut_quotient(out[ids], counts)
+    elif out.dtype.kind == "c":
+        # A row alone stays as it is: infinity over 1 has parts that are no numbers.
+        out[ids] = xp.where(counts == 1, out[ids], out[ids] / counts)
     else:
         out[ids] /= counts
     return out.astype(data.dtype, copy=False)
