@@ -25,7 +25,7 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.ops.broadcasting import shape_text
-from tfnb.ops.gather_ops import batch_take, gather_nd_value, take
+from tfnb.ops.gather_ops import batch_take, check_indices, gather_nd_value, take
 from tfnb.ops.scatter_nd_ops import scatter_nd_shape_of
 from tfnb.ops.state_ops import (
     count,
@@ -430,6 +430,8 @@ def resource_gather(
         raise errors.invalid_argument("params must be at least 1 dimensional")
     batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
     if batch == 0:
+        if not params.size:
+            check_indices(indices, params.shape[0])
         return take(node.xp, params, indices)
     if params.shape[:batch] != indices.shape[:batch]:
         raise errors.invalid_argument(
