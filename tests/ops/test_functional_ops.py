@@ -182,7 +182,7 @@ def test_shapes_may_be_declared(graph):
 def test_an_unknown_function_is_named(graph):
     """The error says which one is missing."""
     (result,) = functional_ops.partitioned_call([1.0], Tout=[tf.float32], f=_named("Nothing"))
-    with tf.Session() as session, pytest.raises(tf.errors.NotFoundError, match="Nothing"):
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="Nothing"):
         session.run(result)
 
 

@@ -70,6 +70,8 @@ _WRONG_FOR_COMPLEX = frozenset(
 _NO_GAPS = frozenset(["AvgPool3D", "Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"])
 # Where x is 0 these are 0 whatever y is, and so are their gradients.
 _NOT_AT_ZERO = frozenset(["Xdivy", "Xlog1py", "Xlogy"])
+# So many first inputs only say which cells are the maxima: a step aside they are others.
+_SAY_WHERE = {"MaxPoolGradGrad": 2, "MaxPool3DGradGrad": 2}
 _MOST_CALLS = 5
 # For ops whose calls elsewhere all lie at edges, or beyond where the function is defined.
 _OWN = [
@@ -142,6 +144,7 @@ class Slope:
             op = self.graph.create_op(row.op, inputs, attrs=run.attrs)
             results = [t for t in op.outputs if t.dtype.is_floating or t.dtype.is_complex]
             values = [outputs[t.value_index] for t in results]
+            self.held = inputs[: _SAY_WHERE.get(row.op, 0)]
             self.sources = [t for t in inputs if t.dtype.is_floating or t.dtype.is_complex]
             for _ in range(order - 1):
                 results, values = self._differentiated(results, values)
@@ -188,7 +191,7 @@ class Slope:
         moved = [
             source
             for source, grad in zip(self.sources, self.grads, strict=True)
-            if grad is not None and np.isfinite(feeds[source]).all()
+            if grad is not None and np.isfinite(feeds[source]).all() and source not in self.held
         ]
         if not moved:
             return None
