@@ -383,7 +383,8 @@ _OTHER_IN_ROWS = {"AdagradDA", "Ftrl", "FtrlV2", "RMSProp", "CenteredRMSProp"}
 
 # Rules that look at an index when its turn comes: the rows before one that is refused are changed.
 _ROW_BY_ROW = {
-    "AdagradDA", "Ftrl", "FtrlV2", "Momentum", "ProximalAdagrad", "ProximalGradientDescent",
+    "AdagradDA", "Ftrl", "FtrlV2", "KerasMomentum", "Momentum", "ProximalAdagrad",
+    "ProximalGradientDescent",
 }  # fmt: skip
 
 
