@@ -262,11 +262,13 @@ class FunctionLibraryRuntime:
 
     def _check_defined(self, names: list[str]) -> None:
         """Refuses functions that are not defined, and those that call such, however deep."""
+        seen: set[str] = set()
         while names:
             name = names.pop()
-            if name not in self._complete:
+            if name not in self._complete and name not in seen:
                 names += self._find(name).called_by(FUNCTIONAL_OPS)
-                self._complete.add(name)
+                seen.add(name)
+        self._complete |= seen
 
     def _bind(self, kernel: OpKernel, functions: Sequence[NameAttrList]) -> OpKernel:
         op = kernel.definition.name
