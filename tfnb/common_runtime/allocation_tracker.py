@@ -14,18 +14,24 @@ What a kernel took and gave back while it ran never comes out. ``TemporaryMemory
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import operator
 import threading
 import tracemalloc
 import weakref
 from collections import deque
+from functools import partial
 from sys import getrefcount
-from time import perf_counter_ns
-from typing import Any
+from time import perf_counter_ns, sleep
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import array_module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # What the interpreter itself takes for a node; less is not told from it.
 _INTERPRETER_BYTES = 4096
@@ -247,6 +253,37 @@ def _allocation_id(owner: Any) -> int:
         return allocation_id
 
 
+class _Allocator(ctypes.Structure):
+    """``PyMemAllocatorEx`` of Python's C interface."""
+
+    _fields_ = [
+        (name, ctypes.c_void_p) for name in ("context", "malloc", "calloc", "realloc", "free")
+    ]
+
+
+_RAW_DOMAIN = 0  # PYMEM_DOMAIN_RAW
+_SETTLE_S = 0.001
+
+
+def _start_trace() -> None:
+    """Starts ``tracemalloc`` for memory that is taken by whoever holds the interpreter.
+
+    The raw domain, which needs no interpreter, is left out: until Python 3.12.9 and 3.13.2 a thread
+    that takes raw memory at the moment in which a trace stops ends the process.  Of NumPy's memory
+    these are the buffers, of fixed size, in which it casts.
+    """
+    raw = _Allocator()
+    steps: tuple[Callable[[], object], ...] = (
+        partial(ctypes.pythonapi.PyMem_GetAllocator, _RAW_DOMAIN, ctypes.byref(raw)),
+        tracemalloc.start,
+        partial(ctypes.pythonapi.PyMem_SetAllocator, _RAW_DOMAIN, ctypes.byref(raw)),
+    )
+    # All three without a moment in which another thread runs Python.
+    deque(map(operator.call, steps), maxlen=0)
+    # Whoever took raw memory in between, and waits for the interpreter, gets it now.
+    sleep(_SETTLE_S)
+
+
 _measuring_lock = threading.Lock()
 # Who measures; guarded by _measuring_lock.  No finalizer: an interrupt that strikes in one is lost.
 _measuring: weakref.ref[TemporaryMemory] | None = None
@@ -264,7 +301,7 @@ def _start_measuring(owner: TemporaryMemory) -> bool:
             if not is_forgotten:
                 return False
         else:
-            tracemalloc.start()
+            _start_trace()
         _measuring = weakref.ref(owner)
         return True
 
@@ -281,7 +318,7 @@ def _stop_measuring(owner: TemporaryMemory) -> None:
 class TemporaryMemory:
     """How much memory a kernel took while it ran and gave back; one step of a process at a time.
 
-    ``tracemalloc`` sees every allocation of NumPy and of the interpreter, of all threads. So
+    ``tracemalloc`` sees the arrays of NumPy and what the interpreter takes, of all threads. So
     another thread's work may be counted in, and less than 4 KiB, which the interpreter itself
     takes, counts as nothing.
     """

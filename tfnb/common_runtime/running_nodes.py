@@ -11,10 +11,13 @@ else of the runtime is known.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import sys
+import threading
 import weakref
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
@@ -237,10 +240,35 @@ def running_nodes(run_states: Iterable[RunState]) -> list[RunningNode]:
     if not steps:
         return []
     found = []
-    for thread, frame in sys._current_frames().items():
-        found += _nodes_on(_stack(frame), steps, thread)
+    with _uncollected():
+        for thread, frame in sys._current_frames().items():
+            found += _nodes_on(_stack(frame), steps, thread)
     found.sort(key=lambda node: node.step_id)
     return found
+
+
+_reading = threading.RLock()
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keeps the garbage collector away while frames of other threads are read, one reader a time.
+
+    Until Python 3.12 it runs inside any allocation.  What it calls lets other threads go on: then
+    the frame that is being read may end under the reader, and a thread that begins or ends waits
+    for ever on the list of threads that ``sys._current_frames`` holds.
+    """
+    if sys.version_info >= (3, 12):
+        yield
+        return
+    with _reading:
+        was_enabled = gc.isenabled()
+        try:
+            gc.disable()
+            yield
+        finally:
+            if was_enabled:
+                gc.enable()
 
 
 def interrupted_node(run_state: RunState, error: BaseException) -> RunningNode | None:
