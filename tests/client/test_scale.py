@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import resource
 import sys
-import threading
-import tracemalloc
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.traced_memory import traced_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,15 +132,9 @@ def test_a_loop_of_many_iterations_needs_no_more_memory(sess: tf.Session) -> Non
         lambda i, a: i < limit, lambda i, a: (i + 1, a + 1.0), [0, tf.zeros([1000])]
     )
     sess.run(end, {limit: 100})
-    tracemalloc.start()
-    try:
+    with traced_memory() as memory:
         assert sess.run(end, {limit: 20_000})[0] == 20_000
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    # The measure is of the whole process: what else it did helps to tell whose memory it is.
-    told = f"{sess.emitted_sources()}, garbage collected: {gc.isenabled()}, {threading.enumerate()}"
-    assert peak < 2_000_000, told
+    assert memory.peak < 2_000_000
 
 
 @pytest.mark.slow

@@ -124,8 +124,8 @@ def test_temporary_memory_is_what_was_taken_and_given_back():
     assert not tracemalloc.is_tracing()
 
 
-def test_a_measurement_that_was_forgotten_is_taken_over():
-    """An interrupt may strike before it is closed."""
+def test_a_measurement_that_was_forgotten_ends():
+    """An interrupt may strike before it is closed; one that was closed ends nobody else's."""
     forgotten = TemporaryMemory()
     forgotten.begin((0, 1))
     assert tracemalloc.is_tracing()
@@ -133,11 +133,16 @@ def test_a_measurement_that_was_forgotten_is_taken_over():
     other.begin((0, 1))
     assert other.end((0, 1), -(1 << 20)) == 0
     del forgotten
+    assert not tracemalloc.is_tracing()
     heir = TemporaryMemory()
     heir.begin((0, 1))
+    del other
     assert heir.end((0, 1), -(1 << 20)) > 0
     heir.close()
-    assert not tracemalloc.is_tracing()
+    tracemalloc.start()
+    del heir
+    assert tracemalloc.is_tracing()
+    tracemalloc.stop()
 
 
 def test_a_measurement_that_others_stopped_is_over():

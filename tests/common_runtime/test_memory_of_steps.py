@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import tracemalloc
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.traced_memory import traced_memory
 from tfnb.common_runtime.lowering import lowered_step
 from tfnb.common_runtime.lowering.lowered_step import Lowering
 from tfnb.framework.function import Defun
@@ -65,12 +65,9 @@ def peaks(build: Callable[[Any, int], Any], num_ops: int) -> list[float]:
     with tf.Session(graph=graph) as sess:
         for _ in range(3):
             gc.collect()
-            tracemalloc.start()
-            try:
+            with traced_memory() as memory:
                 sess.run(y, {value: 1.0})
-                found.append(tracemalloc.get_traced_memory()[1] / NUM_BYTES)
-            finally:
-                tracemalloc.stop()
+            found.append(memory.peak / NUM_BYTES)
     return found
 
 
@@ -130,12 +127,9 @@ def test_what_only_the_caller_holds_is_not_copied() -> None:
         sess.run(kept.initializer)
         for _ in range(3):
             gc.collect()
-            tracemalloc.start()
-            try:
+            with traced_memory() as memory:
                 found, copy = sess.run([fresh, kept], {value: 2.0})
-                assert tracemalloc.get_traced_memory()[1] < 1.9 * NUM_BYTES
-            finally:
-                tracemalloc.stop()
+            assert memory.peak < 1.9 * NUM_BYTES
             found += 1.0
             copy += 1.0
             np.testing.assert_array_equal(sess.run(kept), np.zeros(4))
@@ -148,12 +142,9 @@ def test_folding_lets_large_values_go() -> None:
         y = tf.reduce_sum(chain_of(tf.fill([NUM_VALUES], 1.0), 20))
     with tf.Session(graph=graph) as sess:
         gc.collect()
-        tracemalloc.start()
-        try:
+        with traced_memory() as memory:
             assert sess.run(y) == NUM_VALUES
-            assert tracemalloc.get_traced_memory()[1] < 3.9 * NUM_BYTES
-        finally:
-            tracemalloc.stop()
+        assert memory.peak < 3.9 * NUM_BYTES
 
 
 def chain_of(x: Any, num_ops: int) -> Any:

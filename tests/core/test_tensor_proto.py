@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
+from tests.traced_memory import traced_memory
 from tfnb.core import dtypes, errors, tensor_proto, tensor_util
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.proto import tensor_pb2
@@ -76,15 +76,10 @@ CLAIMS = [
 def test_a_claimed_size_is_checked_before_allocation(text: str, message: str) -> None:
     """A few bytes that claim terabytes are an error, and cost nothing."""
     bad = proto(text)
-    tracemalloc.start()
-    try:
-        with pytest.raises(errors.InvalidArgumentError, match=message):
-            tensor_proto.decode_tensor(bad)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    with traced_memory() as memory, pytest.raises(errors.InvalidArgumentError, match=message):
+        tensor_proto.decode_tensor(bad)
 
-    assert peak < 1_000_000
+    assert memory.peak < 1_000_000
     with pytest.raises(ValueError, match=message):
         tensor_util.make_ndarray(bad)
 

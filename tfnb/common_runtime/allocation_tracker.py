@@ -285,24 +285,23 @@ def _start_trace() -> None:
 
 
 _measuring_lock = threading.Lock()
-# Who measures; guarded by _measuring_lock.  No finalizer: an interrupt that strikes in one is lost.
+# Who measures; guarded by _measuring_lock.
 _measuring: weakref.ref[TemporaryMemory] | None = None
 
 
 def _start_measuring(owner: TemporaryMemory) -> bool:
     """Claims the interpreter's one trace, unless it is somebody else's.
 
-    An interrupt may have kept an owner from giving it up: then he is gone, or it does not run.
+    An interrupt may keep an owner from giving it up: then the trace ends with him.
     """
     global _measuring
     with _measuring_lock:
-        is_forgotten = _measuring is not None and _measuring() is None
         if tracemalloc.is_tracing():
-            if not is_forgotten:
-                return False
-        else:
-            _start_trace()
-        _measuring = weakref.ref(owner)
+            return False
+        # A function of C: an interrupt that strikes in a finalizer of Python is lost.
+        stop = partial(next, map(operator.call, (tracemalloc.stop,)))
+        _measuring = weakref.ref(owner, stop)
+        _start_trace()
         return True
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 import tfnb as tf
 from tests.common_runtime.lowering.test_control_flow import sources
+from tests.traced_memory import traced_memory
 from tfnb.common_runtime.lowering import LARGE_BYTES
 from tfnb.common_runtime.lowering.clusters import plan_tile
 from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
@@ -137,13 +137,9 @@ def test_a_chain_needs_room_for_one_array(when):
         total = tf.reduce_sum(y)
         with tf.Session() as session:
             session.run(total, {x: 1.0})
-            tracemalloc.start()
-            try:
+            with traced_memory() as memory:
                 assert session.run(total, {x: 1.0}) == 1 << 21
-                peak = tracemalloc.get_traced_memory()[1]
-            finally:
-                tracemalloc.stop()
-    assert peak < 1.4 * 4 * (1 << 21)
+    assert memory.peak < 1.4 * 4 * (1 << 21)
 
 
 def test_a_plan_writes_over_nothing_that_is_read_later():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 import tfnb as tf
 from tests.common_runtime.lowering.test_control_flow import sources
+from tests.traced_memory import traced_memory
 from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
 
 
@@ -100,8 +100,6 @@ def test_one_term_lives_beside_the_sum() -> None:
             value = np.ones(size, np.float32)
             for _ in range(3):
                 session.run(total, {x: value})
-            tracemalloc.start()
-            session.run(total, {x: value})
-            peak = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
-    assert peak < 6 * 4 * size
+            with traced_memory() as memory:
+                session.run(total, {x: value})
+    assert memory.peak < 6 * 4 * size
