@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -479,6 +480,22 @@ def test_sizes_of_tensors_are_limited() -> None:
             session.run("table:0", {"row:0": np.ones(100)})
     with tf.Session(graph=tf.Graph()) as other, other.graph.as_default():
         assert other.run(tf.fill([2000], 1.0)).size == 2000
+
+
+def test_compressed_text_unfolds_to_no_more_than_allowed() -> None:
+    """Few bytes may stand for very many: they are not made."""
+
+    def build() -> None:
+        text = tf.placeholder(tf.string, [None], name="text")
+        tf.reduce_sum(tf.strings.length(tf.io.decode_compressed(text, "ZLIB")), name="length")
+
+    small, large = zlib.compress(bytes(100_000)), zlib.compress(bytes(10_000_000))
+    with load(build) as session:
+        tf.safety.limits(session.graph, max_tensor_bytes=1_000_000)
+        assert session.run("length:0", {"text:0": [small] * 9}) == 900_000
+        for bomb in ([large], [small] * 11):
+            with pytest.raises(tf.errors.ResourceExhaustedError, match="compressed bytes become"):
+                session.run("length:0", {"text:0": bomb})
 
 
 def test_sizes_are_limited_in_recorded_steps_too() -> None:

@@ -225,6 +225,19 @@ def tf_record(data: bytes) -> bytes:
 RECORDS = tf_record(b"one") + tf_record(b"") + tf_record(b"three")
 
 
+@pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
+def test_a_compressed_file_unfolds_to_what_is_allowed(tmp_path: Path, compression: str) -> None:
+    """The limit of the step holds for what stands in files, too."""
+    path = tmp_path / "zeros"
+    path.write_bytes(compressed(bytes(10_000_000), compression))
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        lines = tf.data.TextLineDataset(str(path), compression)
+        length = tf.strings.length(tf.data.make_one_shot_iterator(lines).get_next())
+        tf.safety.limits(graph, max_tensor_bytes=1_000_000)
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="compressed bytes become"):
+            sess.run(length)
+
+
 @pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB"])
 def test_tf_records(reading: Callable[[Any], Reading], compression: str) -> None:
     """The keys tell where a record begins."""

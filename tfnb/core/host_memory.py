@@ -41,6 +41,11 @@ def limit_thread(limit: int | None) -> int | None:
     return before
 
 
+def limit() -> int:
+    """How many bytes one value of this thread may have."""
+    return memory_limit() if _of_thread.limit is None else _of_thread.limit
+
+
 class TensorTooLargeError(MemoryError):
     """A tensor is larger than all memory there is; ``shape`` and ``dtype`` are its form."""
 

@@ -13,7 +13,7 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from tfnb.core import crc32c, errors, file_system
+from tfnb.core import crc32c, errors, file_system, host_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,16 +102,36 @@ def inflated(data: bytes, compression: str) -> bytes:
 
     Raises:
       DataLossError: they are not what they are said to be.
+      ResourceExhaustedError: they are more than there is memory for.
     """
-    out = []
+    out: list[bytes] = []
+    left = host_memory.limit()
     try:
         while data:
             stream = zlib.decompressobj(WINDOW_BITS[compression])
-            out.append(stream.decompress(data) + stream.flush())
+            found, left = inflated_stream(stream, data, left)
+            out += (found, stream.flush())
             data = stream.unused_data
     except zlib.error as error:
         raise errors.data_loss(f"inflate() failed: {error}") from None
     return b"".join(out)
+
+
+def inflated_stream(stream: zlib._Decompress, data: bytes, left: int) -> tuple[bytes, int]:
+    """What one stream gives of some bytes, and how many of the ``left`` bytes of memory remain.
+
+    Raises:
+      zlib.error: the bytes are not what they are said to be.
+      ResourceExhaustedError: it gives more than ``left`` bytes.
+    """
+    found = stream.decompress(data, left + 1)
+    left -= len(found)
+    if left < 0:
+        raise errors.resource_exhausted(
+            f"{len(data):,} compressed bytes become more than there is memory for "
+            f"({host_memory.limit():,} bytes in all)"
+        )
+    return found, left
 
 
 class RecordWriter:

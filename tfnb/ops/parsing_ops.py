@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes, errors, tensor_util
+from tfnb.core import dtypes, errors, host_memory, tensor_util
 from tfnb.core.leveldb_table import put_varint
 from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import register_op
@@ -21,6 +21,7 @@ from tfnb.core.shape_inference import (
     unchanged_shape,
 )
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.tf_record import WINDOW_BITS, inflated_stream
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.string_arrays import as_bytes, mapped, strings
 from tfnb.ops.string_number_ops import parse_float, parse_float32, parse_integer
@@ -165,10 +166,6 @@ def decode_raw(
     return decode_raw_op(data, out_type, little_endian=little_endian, name=name)
 
 
-# Window sizes of zlib: its own header, or that of gzip.
-_WINDOW_BITS = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}
-
-
 @register_op(
     "DecodeCompressed",
     "bytes: string -> output: string",
@@ -180,7 +177,7 @@ def decode_compressed(xp: Any, bytes: Any, *, compression_type: str) -> Any:
     """What compressed strings contain."""
     if compression_type in ("", "NONE"):
         return bytes
-    window = _WINDOW_BITS.get(compression_type)
+    window = WINDOW_BITS.get(compression_type)
     if window is None:
         raise errors.invalid_argument(
             "Only ZLIB, GZIP or NONE are supported compressions"
@@ -188,10 +185,15 @@ def decode_compressed(xp: Any, bytes: Any, *, compression_type: str) -> Any:
             else "ZSTD is not supported; only ZLIB, GZIP or NONE are"
         )
 
+    left = host_memory.limit()
+
     def inflate(value: Any) -> Any:
+        nonlocal left
         try:
             # What is cut off at the end is not missed.
-            return zlib.decompressobj(window).decompress(value) if value else value
+            if value:
+                value, left = inflated_stream(zlib.decompressobj(window), value, left)
+            return value
         except zlib.error as error:
             raise errors.data_loss(f"inflate() failed with error: {error}") from None
 
