@@ -111,7 +111,7 @@ _UNDEFINED: dict[str, dict[str, str]] = {
         "extreme": "a number halfway between two levels goes as the last place of the range says",
     },
     "CropAndResizeGradBoxes CropAndResizeGradImage": {"nan": _CRASHES},
-    "BatchMatMulV3": _COMPLEX,
+    "BatchMatMul BatchMatMulV2 BatchMatMulV3": _COMPLEX,
     "Bincount": {"extreme": "whether that many bins fit depends on memory and threads"},
     "CumulativeLogsumexp": {"nan": _LARGEST},
     "DenseBincount HistogramFixedWidth LinSpace Range": {"extreme": _CRASHES},
@@ -202,7 +202,7 @@ def _beyond_updates(row: samples.Sample) -> bool:
 
 
 def _without_products(row: samples.Sample) -> bool:
-    """What filters of no cells give is not always written, or is taken from beyond."""
+    """What filters of no cells give is not always written, or from beyond, or oneDNN refuses."""
     return 0 in np.shape(row.inputs[1])[:2]
 
 
@@ -218,6 +218,11 @@ def _unsorted_rows(row: samples.Sample) -> bool:
     return bool(rows.ndim and not (rows[..., 1:] >= rows[..., :-1]).all())
 
 
+def _equal_candidates(row: samples.Sample) -> bool:
+    """The seed of the samples with which two candidates leave the same sum of distances."""
+    return bool(np.any(row.inputs[2] == np.iinfo(np.int64).min))
+
+
 def _wide_depth(row: samples.Sample) -> bool:
     """The op's depth is an int32, a sample's was an int64."""
     return bool(np.asarray(row.inputs[1]).dtype == np.int64)
@@ -229,6 +234,7 @@ _UNDEFINED_CALLS: dict[str, Callable[[samples.Sample], bool]] = {
         _padded
     ),
     "LowerBound UpperBound": _unsorted_rows,
+    "KmeansPlusPlusInitialization": _equal_candidates,
     "OneHot": _wide_depth,
     "MatrixBandPart": _least_band,
     "MatrixDiagV2 MatrixDiagV3": _wide_diagonal,
@@ -237,9 +243,8 @@ _UNDEFINED_CALLS: dict[str, Callable[[samples.Sample], bool]] = {
     "RaggedBincount SparseBincount": _beyond_weights,
     "RaggedCross": lambda row: any(not i.shape[1:] or not i.shape[1] for i in row.inputs[2]),
     "ResourceGather": _other_batches,
-    "Dilation2D Dilation2DBackpropFilter Dilation2DBackpropInput QuantizedConv2D QuantizedMatMul": (
-        _without_products
-    ),
+    "Conv2DBackpropInput Dilation2D Dilation2DBackpropFilter Dilation2DBackpropInput "
+    "QuantizedConv2D QuantizedMatMul": _without_products,
     "_FusedConv2D _FusedMatMul": _beyond_bias,
     "ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin "
     "ResourceScatterMul ResourceScatterSub ResourceScatterUpdate": _beyond_updates,

@@ -711,6 +711,10 @@ def _spread_gradient(
     if indices.shape != segment_ids.shape:
         raise errors.invalid_argument("segment_ids and indices should have same size.")
     count = int(rows)
+    if count < 0:
+        raise errors.invalid_argument(f"Expected a non-negative size, got {count}")
+    if not count:  # TensorFlow looks at nothing
+        indices = segment_ids = indices[:0]
     wrong = (segment_ids < 0) | (segment_ids >= grad.shape[0])
     if wrong.any():
         at = int(xp.argmax(wrong))
@@ -735,7 +739,7 @@ def _dense_gradient(
 ) -> Any:
     spread, count = _spread_gradient(xp, kind, grad, indices, segment_ids, output_dim0)
     out = xp.zeros((count, *grad.shape[1:]), spread.dtype)
-    scatter_rows(xp, out, indices, spread, "add")
+    scatter_rows(xp, out, indices[: len(spread)], spread, "add")
     return out.astype(grad.dtype, copy=False)
 
 
@@ -743,7 +747,7 @@ def _unique_gradient(
     xp: Any, kind: str, grad: Any, indices: Any, segment_ids: Any, dense_output_dim0: Any
 ) -> Any:
     spread, _ = _spread_gradient(xp, kind, grad, indices, segment_ids, dense_output_dim0)
-    rows, places = xp.unique(indices, return_inverse=True)
+    rows, places = xp.unique(indices[: len(spread)], return_inverse=True)
     out = xp.zeros((len(rows), *grad.shape[1:]), spread.dtype)
     scatter_rows(xp, out, places.reshape(-1), spread, "add")
     return out.astype(grad.dtype, copy=False), rows.astype(indices.dtype)
