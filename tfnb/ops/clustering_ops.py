@@ -72,6 +72,22 @@ def nearest_neighbors(xp: Any, points: Any, centers: Any, k: Any) -> tuple[Any, 
 nearest_neighbors.not_differentiable()
 
 
+def _sum(values: Any) -> Any:
+    """The sum in TensorFlow's order: 2 times 8 at a time, the halves of what is left, the rest.
+
+    When nearly all points are taken, nothing but rounding decides which is next.
+    """
+    pairs = len(values) // 16 * 16
+    lanes = values[:pairs].reshape(-1, 2, 8).sum(0).sum(0)
+    if len(values) - pairs >= 8:
+        lanes += values[pairs : pairs + 8]
+    fours = lanes[:4] + lanes[4:]
+    total = fours[0] + fours[2] + (fours[1] + fours[3])
+    for value in values[len(values) // 8 * 8 :]:
+        total += value
+    return total
+
+
 @register_op(
     "KmeansPlusPlusInitialization",
     "points: float, num_to_sample: int64, seed: int64, num_retries_per_sample: int64 -> "
@@ -116,7 +132,9 @@ def kmeans_plus_plus_initialization(
 
     def nearest_with(index: int) -> NDArray[np.float32]:
         index = min(index, len(points) - 1)
-        distances = half_squares - points @ points[index] + half_squares[index]
+        few = points.shape[1] < 8  # summed up one after the other, as TensorFlow does
+        products = (points * points[index]).sum(1) if few else points @ points[index]
+        distances = half_squares - products + half_squares[index]
         closer: NDArray[np.float32] = np.minimum(nearest, distances)
         return closer
 
@@ -126,7 +144,7 @@ def kmeans_plus_plus_initialization(
         for _ in range(rounds):
             index = draw(sums)
             candidate = nearest_with(index)
-            potential = candidate.sum()
+            potential = _sum(candidate)
             if potential < least or not retries:
                 best, best_nearest, least = index, candidate, potential
         sampled.append(min(best, len(points) - 1))

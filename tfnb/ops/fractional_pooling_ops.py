@@ -132,11 +132,10 @@ def _cells(
 
 def _spans(boundaries: Any, size: int, overlapping: bool) -> list[slice]:
     """The cells of an axis; overlapping ones share their borders."""
-    ends = boundaries[1:] + (1 if overlapping else 0)
+    borders = boundaries.tolist()
     return [
-        slice(int(start), min(int(end), size))
-        for start, end in zip(boundaries, ends)
-    ]  # fmt: skip
+        slice(start, min(end + overlapping, size)) for start, end in zip(borders, borders[1:])
+    ]
 
 
 def _pooled(x: Any, rows: Any, columns: Any, overlapping: bool, reduce: Callable[..., Any]) -> Any:

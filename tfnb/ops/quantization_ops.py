@@ -48,24 +48,25 @@ _MODE = "mode: {'MIN_COMBINED', 'MIN_FIRST', 'SCALED'} = 'MIN_COMBINED'"
 _LARGEST = np.float32(np.finfo(np.float32).max)
 
 
-def range_shape(c: InferenceContext, first: int = 0) -> TensorShape:
+def range_shape(c: InferenceContext, first: int = 0, alike: bool = True) -> TensorShape:
     """The shape of min and max: scalars, or vectors along the attr ``axis``.
 
     Args:
       c: what is known of the inputs.
       first: the input that they are about; they come after it.
+      alike: whether both are looked at, or max alone.
 
     Raises:
       ValueError: they have other shapes, or the axis is none of the input's.
     """
     axis = c.attr("axis")
     rank = 0 if axis == -1 else 1
-    ends, highest = c.with_rank(first + 1, rank), c.with_rank(first + 2, rank)
+    lowest, ends = c.with_rank(first + 1, rank), c.with_rank(first + 2, rank)
     if axis < -1:
         raise ValueError(f"axis should be at least -1, got {axis}")
     if axis != -1:
         dims = c.with_rank_at_least(first, axis + 1).dim_values
-        ends = merge_shapes(ends, highest) if first else ends
+        ends = merge_shapes(lowest, ends) if alike else ends
         assert ends.dim_values is not None
         merge_dims(ends.dim_values[0], None if dims is None else dims[axis])
     return ends
@@ -207,7 +208,7 @@ def quantize_v2_op(
 
 @quantize_v2_op.shape
 def _(c: InferenceContext) -> list[TensorShape]:
-    ends = range_shape(c)
+    ends = range_shape(c, alike=False)
     return [c.inputs[0], ends, ends]
 
 
@@ -276,7 +277,7 @@ def _(c: InferenceContext) -> TensorShape:
     axis = c.attr("axis")
     if axis >= 0 and c.inputs[0].dim_values is None:
         raise ValueError(f"Axis must be less than input dimension(-1), got {axis}")
-    range_shape(c)
+    range_shape(c, alike=False)
     return c.inputs[0]
 
 

@@ -502,10 +502,15 @@ def _sparse_shape(c: InferenceContext) -> TensorShape:
         c.with_rank(3, 0)
         value = c.constant_value(3)
         if value is not None:
-            rows = int(value)
+            rows = _in_32_bits(value)
             if rows < 0:
                 raise ValueError("Cannot specify a negative value for num_segments")
     return UNKNOWN_SHAPE if dims is None else TensorShape([rows, *dims[1:]])
+
+
+def _in_32_bits(count: Any) -> int:
+    """The number of segments as TensorFlow counts those of sparse ones."""
+    return int(np.asarray(count).astype(np.int32))
 
 
 def _sparse_segment(
@@ -517,7 +522,7 @@ def _sparse_segment(
             raise errors.invalid_argument(
                 f"num_segments should be a scalar, not shape {shape_text(num_segments.shape)}"
             )
-        rows = int(num_segments)
+        rows = _in_32_bits(num_segments)
         if rows < 0:
             raise errors.invalid_argument("segment ids must be >= 0")
     if indices.ndim != 1:
@@ -528,6 +533,13 @@ def _sparse_segment(
         raise errors.invalid_argument("segment_ids and indices should have same size.")
     if data.ndim < 1:
         raise errors.invalid_argument("input must be at least rank 1")
+    # The result is made before the rows and the order of the ids are looked at.
+    last = int(segment_ids[-1]) if segment_ids.size else -1
+    if last >= 2**31 - 1:
+        raise errors.invalid_argument(f"Last segment id must be < kintmax, got {last}")
+    if rows is not None and last >= rows:
+        raise errors.invalid_argument("segment ids must be < num_segments")
+    check_fits(xp, (max(0, last + 1) if rows is None else rows, *data.shape[1:]), data.dtype)
     _check_row_indices(xp, indices, data.shape[0])
     picked = _widened(data[indices])
     out, starts, ids = _reduce_runs(xp, np.add, picked, segment_ids, 0, rows)
@@ -703,7 +715,13 @@ def _sparse_grad_shape(c: InferenceContext) -> TensorShape:
 
 
 def _spread_gradient(
-    xp: Any, kind: str, grad: Any, indices: Any, segment_ids: Any, rows: Any
+    xp: Any,
+    kind: str,
+    grad: Any,
+    indices: Any,
+    segment_ids: Any,
+    rows: Any,
+    is_dense: bool = False,
 ) -> tuple[Any, Any]:
     """Per picked row its segment's gradient, scaled; and the checked number of rows of the data."""
     if indices.ndim != 1 or segment_ids.ndim != 1:
@@ -713,6 +731,8 @@ def _spread_gradient(
     count = int(rows)
     if count < 0:
         raise errors.invalid_argument(f"Expected a non-negative size, got {count}")
+    if is_dense:  # the result is made before the ids are looked at
+        check_fits(xp, (count, *grad.shape[1:]), grad.dtype)
     if not count:  # TensorFlow looks at nothing
         indices = segment_ids = indices[:0]
     wrong = (segment_ids < 0) | (segment_ids >= grad.shape[0])
@@ -737,7 +757,7 @@ def _spread_gradient(
 def _dense_gradient(
     xp: Any, kind: str, grad: Any, indices: Any, segment_ids: Any, output_dim0: Any
 ) -> Any:
-    spread, count = _spread_gradient(xp, kind, grad, indices, segment_ids, output_dim0)
+    spread, count = _spread_gradient(xp, kind, grad, indices, segment_ids, output_dim0, True)
     out = xp.zeros((count, *grad.shape[1:]), spread.dtype)
     scatter_rows(xp, out, indices[: len(spread)], spread, "add")
     return out.astype(grad.dtype, copy=False)
