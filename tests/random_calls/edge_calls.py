@@ -218,14 +218,20 @@ def _unsorted_rows(row: samples.Sample) -> bool:
     return bool(rows.ndim and not (rows[..., 1:] >= rows[..., :-1]).all())
 
 
-def _equal_candidates(row: samples.Sample) -> bool:
-    """The seed of the samples with which two candidates leave the same sum of distances."""
-    return bool(np.any(row.inputs[2] == np.iinfo(np.int64).min))
-
-
 def _wide_depth(row: samples.Sample) -> bool:
     """The op's depth is an int32, a sample's was an int64."""
     return bool(np.asarray(row.inputs[1]).dtype == np.int64)
+
+
+def _other_gradients(row: samples.Sample) -> bool:
+    """AvgPoolGrad, where gradients of other channels or of more images lead beyond the images."""
+    sizes, shape = np.ravel(row.inputs[0]), np.shape(row.inputs[1])
+    return sizes.size == len(shape) == 4 and (shape[0] > sizes[0] or shape[3] != sizes[3])
+
+
+def _overflowing_roll(row: samples.Sample) -> bool:
+    """Steps along the same axis, whose sum overflows an int32."""
+    return row.inputs[1].size > 1 and int(np.abs(row.inputs[1].astype(object)).max()) > 1 << 30
 
 
 # The same for calls that have something in common.
@@ -233,8 +239,9 @@ _UNDEFINED_CALLS: dict[str, Callable[[samples.Sample], bool]] = {
     "Pad PadV2 MirrorPad MirrorPadGrad BatchToSpace BatchToSpaceND SpaceToBatch SpaceToBatchND": (
         _padded
     ),
+    "AvgPoolGrad": _other_gradients,
     "LowerBound UpperBound": _unsorted_rows,
-    "KmeansPlusPlusInitialization": _equal_candidates,
+    "Roll": _overflowing_roll,
     "OneHot": _wide_depth,
     "MatrixBandPart": _least_band,
     "MatrixDiagV2 MatrixDiagV3": _wide_diagonal,

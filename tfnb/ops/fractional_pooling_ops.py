@@ -133,9 +133,7 @@ def _cells(
 def _spans(boundaries: Any, size: int, overlapping: bool) -> list[slice]:
     """The cells of an axis; overlapping ones share their borders."""
     borders = boundaries.tolist()
-    return [
-        slice(start, min(end + overlapping, size)) for start, end in zip(borders, borders[1:])
-    ]
+    return [slice(start, min(end + overlapping, size)) for start, end in pairwise(borders)]
 
 
 def _pooled(x: Any, rows: Any, columns: Any, overlapping: bool, reduce: Callable[..., Any]) -> Any:

@@ -6,6 +6,7 @@ Corresponds to TensorFlow's ``maxpooling_op.cc``, ``avgpooling_op.cc`` and ``poo
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -632,14 +633,28 @@ def _avg_pool_grad(
             f"Expected batch and channels of tensor_in_shape {shape_text(sizes)} and out_backprop "
             f"{shape_text(grad.shape)} to match"
         )
-    if rank == 5 and any(
-        (count - 1) * w.stride > w.size for count, w in zip(grad.shape[1:], windows, strict=False)
-    ):
+    counts = grad.shape[1:-1]
+    if rank == 4 and (0 in sizes or not counts[0]):
+        return xp.zeros(sizes, grad.dtype)
+    if any((n - 1) * w.stride > w.size for n, w in zip(counts, windows, strict=True)):
         raise errors.invalid_argument("index * stride must be less than or equal to input size")
     if not grad.size or 0 in sizes:
         return xp.zeros(sizes, grad.dtype)
+    if counts != tuple(w.output for w in windows):
+        # TensorFlow shares out as many gradients as there are, beyond the last cell nothing.
+        windows = [
+            _with_positions(window(sizes[i], ksize[i], strides[i], 1, padding), n)
+            for i, n in enumerate(counts, 1)
+        ]
+    if len(grad) < sizes[0]:
+        grad = xp.concatenate([grad, xp.zeros((sizes[0] - len(grad), *grad.shape[1:]), grad.dtype)])
     _check_output(grad, windows, sizes, "grad")
     return kernels.avg_pool_grad(xp, grad, windows, sizes)
+
+
+def _with_positions(w: Window, count: int) -> Window:
+    reach = (count - 1) * w.stride + w.filter
+    return replace(w, output=count, pad_after=max(0, reach - w.size - w.pad_before))
 
 
 def _shape_from_first(rank: int) -> Any:
