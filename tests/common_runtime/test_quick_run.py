@@ -171,3 +171,39 @@ def test_a_variable_that_was_dropped_is_made_anew(session: tf.Session) -> None:
         session.run(v)
     session.run(v.initializer)
     assert session.run(v) == 1.0
+
+
+def test_a_number_in_a_variable_is_updated_or_refused_as_on_the_reference(
+    session: tf.Session,
+) -> None:
+    """Also where the value to add has another form than what the variable holds."""
+    x = tf.placeholder(tf.float32)
+    for use_resource in (False, True):
+        v = tf.Variable(1.0, use_resource=use_resource)
+        more, less = v.assign_add(x).op, v.assign_sub(x).op
+        session.run(v.initializer)
+        for change, wanted in ((more, 9.0), (less, 1.0)):
+            session._plans.clear()
+            assert settled(session, change, {x: 2.0}).quick is not None
+            assert session.run(v) == wanted
+            with np.errstate(all="raise"), pytest.raises(tf.errors.InvalidArgumentError):
+                session.run(change, {x: [2.0]})
+        huge = np.float32(3e38)
+        with np.errstate(all="raise"):
+            session.run(more, {x: huge})
+            session.run(more, {x: huge})
+            assert np.geterr()["over"] == "raise"
+        assert np.isinf(session.run(v))
+
+
+def test_a_variable_without_a_value_is_refused(session: tf.Session) -> None:
+    """After steps that found one; the error names the node that read it."""
+    v = tf.Variable(1.0, use_resource=False, name="v")
+    change = tf.assign_add(v, 1.0).op
+    session.run(v.initializer)
+    session._plans.clear()
+    assert settled(session, change).quick is not None
+    session._session.device_mgr.host.resource_manager.clear()
+    with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v") as met:
+        session.run(change)
+    assert met.value.op is change

@@ -30,6 +30,19 @@ def test_nothing_is_said_while_all_is_ignored(access: object) -> None:
         assert np.isinf(huge * huge)
 
 
+@ACCESSES
+def test_what_set_gives_brings_the_old_reaction_back(access: object) -> None:
+    """Also inside another reaction."""
+    for over in ("raise", "call"):
+        with np.errstate(over=over):
+            with np.errstate(all="ignore"):
+                ignore = access.get()
+            before = access.set(ignore)
+            assert np.geterr()["over"] == "ignore"
+            access.reset(before)
+            assert np.geterr()["over"] == over
+
+
 def test_the_stored_reaction_ignores_all() -> None:
     """What is stored for all steps is what np.errstate would put in force."""
     before = NUMERIC_REACTION.get()

@@ -482,13 +482,13 @@ class DirectSession(Session):
         executors.last_step_id = run_state.step_id
         step = self.step_context(run_state) if executors.needs_context else _NO_STEP
         active = self._active
-        reaction = NUMERIC_REACTION.get()
+        reaction, before = NUMERIC_REACTION.get(), None
         try:
             active.add(run_state)
             # Whoever closes the session sees the step from now on; until now, the step sees them.
             if self._closed:
                 raise errors.cancelled("Session has been closed.")
-            NUMERIC_REACTION.set(IGNORE_ALL)
+            before = NUMERIC_REACTION.set(IGNORE_ALL)
             predicates = lowered.run(run_state, step)
             if lowered.has_conditional_fetch:
                 lowered.check_retvals(frame, predicates, executors.fetches)
@@ -499,7 +499,10 @@ class DirectSession(Session):
             raise
         finally:
             try:
-                NUMERIC_REACTION.set(reaction)
+                if before is not None:
+                    NUMERIC_REACTION.reset(before)
+                else:
+                    NUMERIC_REACTION.set(reaction)
                 active.discard(run_state)
                 if self._closed or run_state.has_resources:
                     self._end_of(run_state, None)

@@ -41,9 +41,9 @@ class _QuickRunState(RunState):
     hooks = IDLE_HOOKS
     call_frame = None
     stop = None
+    __init__ = object.__init__
 
 
-_new = object.__new__
 # Values of other classes leave a step as they are.
 _NOT_PLAIN = frozenset((np.ndarray, RefCell))
 
@@ -74,7 +74,10 @@ def quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> type_of_run
     computes = only is None or only.computes
     events, active = session.step_events, session._active
     begin, end = active.add, active.discard
+    owns_fetches = only is not None and only.owns_fetches
     reaction_now, react = NUMERIC_REACTION.get, NUMERIC_REACTION.set
+    react_as_before = NUMERIC_REACTION.reset
+    new_state: Any = _QuickRunState
     empty, order = [None] * len(executors.fetches), prepared.fetch_order
 
     @runs_signature(executors="executors", run_state="run_state")
@@ -82,17 +85,20 @@ def quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> type_of_run
         if events.hooks is not IDLE_HOOKS:
             return as_numbers(session.run_prepared(prepared, feed_values))
         results: list[Any] = empty.copy()
-        run_state = _new(_QuickRunState)
+        run_state: RunState = new_state()
         run_state.step_id = executors.last_step_id = next(step_ids)
         emitted: EmittedFunction | None = only
-        reaction = reaction_now() if computes else None
+        before = None
+        if computes:
+            run_state.stop = None  # of its own, as it is asked for it
+            reaction = reaction_now()
         try:
             begin(run_state)
             # Whoever closes the session sees the step from now on; until now, the step sees them.
             if session._closed:
                 raise errors.cancelled("Session has been closed.")
             if computes:
-                react(IGNORE_ALL)
+                before = react(IGNORE_ALL)
             if call is not None:
                 call(feed_values, results, _NO_STEP, run_state)
             else:
@@ -108,7 +114,9 @@ def quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> type_of_run
             raise found from found.__cause__
         finally:
             try:
-                if computes:
+                if before is not None:
+                    react_as_before(before)
+                elif computes:
                     react(reaction)
                 end(run_state)
                 if session._closed:
@@ -121,7 +129,7 @@ def quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> type_of_run
                 raise
         if order is not None:
             results = [results[position] for position in order]
-        if emitted is not None and emitted.owns_fetches:
+        if owns_fetches or (emitted is not None and emitted.owns_fetches):
             return results
         for value in results:
             if value.__class__ in _NOT_PLAIN:

@@ -3,6 +3,8 @@
 A kernel function says by its first parameters what it is:
 
 * ``(xp, *inputs, *, attrs...)`` pure: arrays in, arrays out, on NumPy or CuPy;
+* ``(node, *inputs, *, attrs...)`` looks at its node, but not at the step;
+* ``(made_for, *, attrs...)`` is called once, with the node, and gives the function for the inputs;
 * ``(ctx, *inputs, *, attrs...)`` needs the step: resources, rendezvous, randomness, functions;
 * ``(ctx, done, *inputs, *, attrs...)`` asynchronous: returns at once and calls
   ``done(outputs | exception)``;
@@ -308,7 +310,7 @@ def create_kernel(
                 f"Node '{node_name}' (op {definition.name}) has no attribute '{name}'."
             )
     kind: Literal["pure", "node", "context", "async", "calls"] = "pure"
-    if positional and positional[0] == "node":
+    if positional and positional[0] in ("node", "made_for"):
         kind = "node"
     elif positional and positional[0] == "ctx":
         kind = "async" if len(positional) > 1 and positional[1] == "done" else "context"
@@ -339,16 +341,19 @@ def create_kernel(
     )
     if kind == "node":
         no_step: Any = None
-        kernel.compute = partial(
-            compute, OpKernelContext(no_step, cast("StepDevice", device), kernel)
-        )
+        node = OpKernelContext(no_step, cast("StepDevice", device), kernel)
+        is_made = positional[0] == "made_for"
+        kernel.compute = compute(node) if is_made else partial(compute, node)
     return kernel
 
 
 def _gather_lists(
     function: Callable[..., Any], slices: Sequence[slice | int], lead: int
 ) -> Callable[..., Any]:
-    """Wraps ``function`` so that flat inputs reach it with list arguments as lists."""
+    """Wraps ``function`` so that flat inputs reach it with list arguments as lists.
+
+    Its attribute ``gathers`` is both, for who writes the call out.
+    """
     if lead == 1:
 
         def call(first: Any, *inputs: Any) -> Any:
@@ -356,6 +361,7 @@ def _gather_lists(
                 first, *[list(inputs[s]) if isinstance(s, slice) else inputs[s] for s in slices]
             )
 
+        call.__dict__["gathers"] = function, slices
         return call
 
     def call_async(ctx: Any, done: Any, *inputs: Any) -> Any:

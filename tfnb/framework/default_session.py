@@ -74,8 +74,6 @@ def session_for_run(graph: Graph, session: SessionLike | None) -> SessionLike:
     Raises:
       ValueError: there is none, or it runs another graph.
     """
-    if session is not None and session.graph is graph and not graph._is_former:
-        return session
     _check_not_former(graph)
     if session is not None:
         if session.graph is not graph:

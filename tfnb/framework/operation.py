@@ -336,7 +336,10 @@ class Operation:
         Raises:
           ValueError: there is no session, or it runs another graph.
         """
-        session_for_run(self.graph, session).run(self, feed_dict)
+        graph = self.graph
+        if session is None or session.graph is not graph or graph._is_former:
+            session = session_for_run(graph, session)
+        session.run(self, feed_dict)
 
     # -- Python ----------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ with the first assignment.  What a handle refers to is known statically through 
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,8 @@ from tfnb.ops.state_ops import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.core.dtypes import DType
     from tfnb.framework.tensor import Tensor
 
@@ -63,16 +66,13 @@ def _handle_shape(c: InferenceContext) -> TensorShape:
     host_memory=("resource",),
 )
 def var_handle_op(
-    node: Any, *, container: str, shared_name: str, dtype: DType, shape: TensorShape
-) -> ResourceHandle:
+    made_for: Any, *, container: str, shared_name: str, dtype: DType, shape: TensorShape
+) -> Callable[[], ResourceHandle]:
     """A handle of a variable; the name alone decides which one."""
-    state = node.kernel_state
-    if "handle" not in state:
-        state["handle"] = node.resource_manager.make_handle(
-            shared_name, VARIABLE, container=container, dtype=dtype, shape=shape
-        )
-    found: ResourceHandle = state["handle"]
-    return found
+    handle: ResourceHandle = made_for.resource_manager.make_handle(
+        shared_name, VARIABLE, container=container, dtype=dtype, shape=shape
+    )
+    return lambda: handle
 
 
 def _handles_shape(c: InferenceContext) -> list[TensorShape]:
@@ -319,15 +319,22 @@ def assign_variable_op(
     cell.assign(value)
 
 
-def _update(node: Any, handle: Any, value: Any, dtype: DType, name: str, label: str) -> None:
+# What takes a tenth of the time of NumPy's functions.
+_OF_NUMBERS = {"add": operator.add, "subtract": operator.sub}
+
+
+def _update(node: Any, handle: Any, value: Any, dtype: DType, name: str) -> None:
     cell = find_variable(node, handle)
     if cell.dtype is not dtype:
         raise errors.invalid_argument(
             "Trying to assign variable with wrong dtype. "
             f"Expected {type_word(cell.dtype)} got {type_word(dtype)}"
         )
-    combine = getattr(node.xp, name)
     with cell.lock:
+        if cell.value.__class__ is value.__class__ and isinstance(value, np.generic):
+            cell.value = _OF_NUMBERS[name](cell.value, value)
+            return
+        combine = getattr(node.xp, name)
         if cell.value.shape != value.shape:
             raise errors.invalid_argument(
                 f"Cannot update variable with shape {shape_text(cell.value.shape)} using a Tensor "
@@ -350,7 +357,7 @@ def _update(node: Any, handle: Any, value: Any, dtype: DType, name: str, label: 
 )
 def assign_add_variable_op(node: Any, resource: Any, value: Any, *, dtype: DType) -> None:
     """Adds to a variable."""
-    _update(node, resource, value, dtype, "add", "add")
+    _update(node, resource, value, dtype, "add")
 
 
 @register_op(
@@ -363,7 +370,7 @@ def assign_add_variable_op(node: Any, resource: Any, value: Any, *, dtype: DType
 )
 def assign_sub_variable_op(node: Any, resource: Any, value: Any, *, dtype: DType) -> None:
     """Subtracts from a variable."""
-    _update(node, resource, value, dtype, "subtract", "subtract")
+    _update(node, resource, value, dtype, "subtract")
 
 
 def _count_shape(c: InferenceContext) -> TensorShape:

@@ -32,6 +32,8 @@ from tfnb.ops.scatter_kernels import scatter_rows
 from tfnb.ops.scatter_nd_ops import check_nd, scatter_nd_into, scatter_nd_shape_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.core.dtypes import DType
 
 EXPORTS = {
@@ -71,18 +73,25 @@ def _new_cell(name: str, dtype: DType, shape: TensorShape) -> RefCell:
 
 def _variable(
     node: Any, dtype: DType, shape: TensorShape, container: str, shared_name: str
-) -> RefCell:
-    # Every step asks: past properties, and a cell is kept for as long as none went.
-    manager, state = node.device.resource_manager, node.kernel.state
-    num_losses = manager.num_losses
-    found: tuple[RefCell, int] | None = state.get("cell")
-    if found is None or found[1] != num_losses:
-        name = shared_name or node.node_name
-        cell = manager.lookup_or_create(
+) -> Callable[[], RefCell]:
+    manager, name = node.resource_manager, shared_name or node.node_name
+    found: tuple[Any, int] = None, -1
+
+    def look_up() -> RefCell:
+        nonlocal found
+        num_losses = manager.num_losses
+        cell: RefCell = manager.lookup_or_create(
             container, LEGACY_VARIABLE, name, lambda: _new_cell(name, dtype, shape)
         )
-        found = state["cell"] = cell, num_losses
-    return found[0]
+        found = cell, num_losses
+        return cell
+
+    def variable() -> RefCell:
+        # Every step asks: a cell is kept for as long as the manager lost none.
+        cell, num_losses = found
+        return cell if num_losses == manager.num_losses else look_up()
+
+    return variable
 
 
 def _old_variable_shape(c: InferenceContext) -> TensorShape:
@@ -102,18 +111,18 @@ _VARIABLE = (
 
 @register_op("VariableV2", *_VARIABLE, shape=lambda c: c.attr("shape"), stateful=True)
 def variable_v2(
-    node: Any, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
-) -> RefCell:
+    made_for: Any, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
+) -> Callable[[], RefCell]:
     """A reference to a buffer that lives as long as the session."""
-    return _variable(node, dtype, shape, container, shared_name)
+    return _variable(made_for, dtype, shape, container, shared_name)
 
 
 @register_op("Variable", *_VARIABLE, shape=_old_variable_shape, stateful=True)
 def variable_op(
-    node: Any, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
-) -> RefCell:
+    made_for: Any, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
+) -> Callable[[], RefCell]:
     """A reference to a buffer that lives as long as the session; an older form."""
-    return _variable(node, dtype, shape, container, shared_name)
+    return _variable(made_for, dtype, shape, container, shared_name)
 
 
 @register_op(
@@ -207,18 +216,17 @@ def assign_op(xp: Any, ref: Any, value: Any, *, validate_shape: bool) -> Any:
     return ref
 
 
-def _update(ref: Any, value: Any, combine: Any, change: Any) -> Any:
-    with ref.lock:
-        old = ref.read()
-        shape = value.shape
-        if old.shape != shape:
-            raise errors.invalid_argument("Parameters and update must be the same size")
-        if shape:
-            del old  # or it would be held twice
-            change(ref.writable(), value)
-        else:
-            ref.value = combine(old, value)
-    return ref
+_NUMBER: Any = np.generic
+
+
+def _update(ref: Any, value: Any, combine: Any, change: Any) -> None:
+    shape = value.shape
+    if ref.read().shape != shape:
+        raise errors.invalid_argument("Parameters and update must be the same size")
+    if shape:
+        change(ref.writable(), value)
+    else:
+        ref.value = combine(ref.value, value)
 
 
 @register_op(
@@ -230,7 +238,12 @@ def _update(ref: Any, value: Any, combine: Any, change: Any) -> Any:
 )
 def assign_add_op(xp: Any, ref: Any, value: Any) -> Any:
     """Adds to a variable."""
-    return _update(ref, value, operator.add, operator.iadd)
+    with ref.lock:
+        if isinstance(value, _NUMBER) and ref.value.__class__ is value.__class__:
+            ref.value = ref.value + value
+        else:
+            _update(ref, value, operator.add, operator.iadd)
+    return ref
 
 
 @register_op(
@@ -242,7 +255,12 @@ def assign_add_op(xp: Any, ref: Any, value: Any) -> Any:
 )
 def assign_sub_op(xp: Any, ref: Any, value: Any) -> Any:
     """Subtracts from a variable."""
-    return _update(ref, value, operator.sub, operator.isub)
+    with ref.lock:
+        if isinstance(value, _NUMBER) and ref.value.__class__ is value.__class__:
+            ref.value = ref.value - value
+        else:
+            _update(ref, value, operator.sub, operator.isub)
+    return ref
 
 
 @register_op(

@@ -70,6 +70,21 @@ def test_a_node_with_several_outputs_and_an_unused_one():
     assert reference[0].tolist() == lowered[0].tolist() == [3, 4]
 
 
+def test_calls_are_written_out_with_lists_and_attributes():
+    """What a kernel was bound to stands in its call; attributes that are no numbers have names."""
+    builder = GraphBuilder()
+    x, y, axis = builder.arg("x"), builder.arg("y"), builder.arg("axis")
+    joined = builder.node("joined", "ConcatV2", x, y, x, axis, T=INT, N=3, Tidx=INT)
+    builder.fetch(builder.node("total", "Sum", joined, axis, T=INT, Tidx=INT, keep_dims=True))
+    args = np.array([1, 2], np.int32), np.array([4], np.int32), 0
+    reference, lowered = both_ways(builder, *args)
+    assert reference[0].tolist() == lowered[0].tolist() == [10]
+    immutable = builder.executor()
+    lines = {line.split("#")[-1]: line for line in lower(immutable).source.split("\n")}
+    assert "[v0, v1, v0]" in lines[" 'joined' (ConcatV2)"]
+    assert "keep_dims=True" in lines[" 'total' (Sum)"]
+
+
 def test_a_name_cannot_leave_its_comment():
     """The source keeps to one line a node whatever the node is called."""
     builder = GraphBuilder()

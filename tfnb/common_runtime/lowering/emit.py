@@ -27,6 +27,7 @@ import linecache
 import weakref
 from collections import Counter
 from functools import partial
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,6 +94,8 @@ if TYPE_CHECKING:
 # Other threads ask a step to end through a flag; it is looked at after so many calls of kernels.
 _CALLS_PER_CHECK = 8
 _COST_OF_EXPRESSION = 0.25  # in calls
+# What stands in the source as itself.
+_LITERALS = frozenset((bool, int, type(None)))
 _CHECK = "if run_state.stop is not None: run_state.heed_stop()"
 
 _numbers = itertools.count(1)
@@ -146,13 +149,13 @@ class EmittedFunction:
 
     def check_first_outputs(self) -> None:
         """Compares the next answer of each kernel with what its op declares."""
-        for name, item in self._kernels.items():
-            self._names[name] = partial(self._checked, name, item)
+        for name, (item, compute) in self._kernels.items():
+            self._names[name] = partial(self._checked, name, item, compute)
 
-    def _checked(self, name: str, item: NodeItem, *args: Any) -> Any:
-        compute = item.compute
-        assert compute is not None
-        found = compute(*args)
+    def _checked(
+        self, name: str, item: NodeItem, compute: Callable[..., Any], *args: Any, **keywords: Any
+    ) -> Any:
+        found = compute(*args, **keywords)
         check_outputs(0, item, as_outputs(item, found))
         self._names[name] = compute
         return found
@@ -231,10 +234,11 @@ class _Writer:
             "lists": (tuple, list),
             "next_sum": next_sum,
             "outputs": as_outputs,
+            "ref": RefCell,
             "scalar": _refuse_other_than_scalar,
             **program.constants,
         }
-        self.kernels: dict[str, NodeItem] = {}
+        self.kernels: dict[str, tuple[NodeItem, Any]] = {}
         self.makers: dict[str, Callable[[dict[str, Any]], Any]] = {}
         self._tiles: list[tuple[str, Cluster, TilePlan]] = []
         self._segments: list[tuple[str, Segment]] = []
@@ -324,8 +328,12 @@ class _Writer:
                 item = instruction.item
                 name = f"read{item.id}_{instruction.number}"
                 self.names[name] = _reader(item, instruction.number)
-                text = f"{instruction.target} = {name}({instruction.source})"
-                self._line(text, item, [instruction.source])
+                source = instruction.source
+                text = f"{instruction.target} = {name}({source})"
+                if item.dereference[instruction.number][2] == READ_CELL:
+                    is_good = f"{source}.__class__ is ref and {source}.value is not None"
+                    text = text.replace("=", f"= {source} if {is_good} else", 1)
+                self._line(text, item, [source])
             case PartialSum():
                 self.computes = True
                 self._check(_COST_OF_EXPRESSION)
@@ -611,10 +619,28 @@ class _Writer:
         return f"context(step, {device}, n{item.id}{place})"
 
     def _kernel(self, item: NodeItem, args: list[str]) -> str:
-        self.names[f"k{item.id}"] = item.compute
+        """The call of a kernel: what it was bound to is written out, which is faster."""
+        name, keywords = f"k{item.id}", dict[str, Any]()
+        compute: Any = item.compute
+        while True:
+            if compute.__class__ is partial:
+                args = [*(self._name(value, "a") for value in compute.args), *args]
+                keywords, compute = compute.keywords | keywords, compute.func
+            elif compute.__class__ is FunctionType and "gathers" in compute.__dict__:
+                compute, slices = compute.__dict__["gathers"]
+                inputs = args[1:]
+                args = [args[0], *(_gathered(inputs, one) for one in slices)]
+            else:
+                break
+        for key, value in keywords.items():
+            if value.__class__ in _LITERALS:
+                args.append(f"{key}={value!r}")
+            else:
+                args.append(f"{key}={self._name(value, 'a')}")
+        self.names[name] = compute
         if item.kernel is not None:  # else it moves a tensor from device to device
-            self.kernels[f"k{item.id}"] = item
-        return f"k{item.id}({', '.join(args)})"
+            self.kernels[name] = item, compute
+        return f"{name}({', '.join(args)})"
 
     def _expression(self, instruction: Compute) -> Expression | None:
         item = instruction.item
@@ -641,6 +667,10 @@ class _Writer:
             names[key] = self._name(value, "f")
         call = self._kernel(item, args) if "{kernel}" in expression.text else ""
         return expression.write(by_name, call, names)
+
+
+def _gathered(args: list[str], place: slice | int) -> str:
+    return f"[{', '.join(args[place])}]" if isinstance(place, slice) else args[place]
 
 
 def _instructions_of_frame(block: Block) -> Iterator[type_of_instruction]:
@@ -677,8 +707,7 @@ def _reader(item: NodeItem, number: int) -> Callable[[Any], Any]:
     gives_value = how in (READ_VALUE, READ_IF_CELL)
 
     def check(cell: Any) -> Any:
-        if cell.__class__ is not RefCell or cell.value is None:
-            dereference_by(entries, [None] * position + [cell])
+        dereference_by(entries, [None] * position + [cell])
         return cell
 
     def read(cell: Any) -> Any:

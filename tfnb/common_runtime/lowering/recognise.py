@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
 
 _SWITCHES = ("Switch", "RefSwitch", "_SwitchN")
+# They give the same in every step of a session.
+_FIXED = ("Const", "HostConst", "VarHandleOp")
 # Python's own limits are 20 loops and 100 levels.
 _MOST_LOOPS, _MOST_LEVELS = 18, 80
 # Of more nodes that may wait nobody asks in which order they stand.
@@ -182,7 +184,7 @@ class _Recogniser:
                 if item.op in _SWITCHES:
                     output = 0  # the variable it read is the same on all sides
                 name = f"v{item.id}_{output}" if output else f"v{item.id}"
-                if item.op in ("Const", "HostConst") and item.num_inputs == 0:
+                if item.op in _FIXED and item.num_inputs == 0:
                     name = self._constant(item) or name
                 self.made.item_of[name] = (item, output)
                 break
@@ -206,7 +208,7 @@ class _Recogniser:
         if kernel is None:
             return None
         try:
-            if kernel.kind == "pure":
+            if kernel.kind in ("pure", "node"):
                 value = kernel.compute()
             elif "value" in kernel.state:
                 value = kernel.state["value"]
