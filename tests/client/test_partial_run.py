@@ -179,6 +179,18 @@ def test_handle_ends_when_everything_was_used(sess: tf.Session) -> None:
             sess.partial_run(unknown, r, {a: 1.0})
 
 
+def test_what_fails_without_any_feed_is_told_by_the_first_call(sess: tf.Session) -> None:
+    """The setup gives a handle; the call tells the error and ends it."""
+    a, b = placeholders("a", "b")
+    r = tf.stack([a, b])
+    handle = sess.partial_run_setup([r], [a])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="placeholder tensor 'b'"):
+        sess.partial_run(handle, r, {a: 1.0})
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Must run 'setup' before"):
+        sess.partial_run(handle, r, {a: 1.0})
+    assert sess.run(r, {a: 1.0, b: 2.0}).tolist() == [1.0, 2.0]
+
+
 def test_partial_run_takes_no_operations(sess: tf.Session) -> None:
     """They belong to the setup."""
     (a,) = placeholders("a")

@@ -229,6 +229,39 @@ def test_shapes_are_known_while_building() -> None:
     assert stacked.shape.as_list() == [4, 2, 3]
 
 
+def test_elements_that_do_not_fit_are_refused_by_the_step_alone(session: Any) -> None:
+    """Pushed or scattered; into a list that exists, a row of any shape is scattered."""
+    full = ops.tensor_list_from_tensor([[1.0, 2.0]], [2])
+    popped = ops.tensor_list_pop_back(full, [3], **F)[1]
+    assert popped.shape.as_list() == [2]
+    assert session.run(popped).tolist() == [1.0, 2.0]
+    pushed = ops.tensor_list_push_back(_empty([2]), [1.0])
+    for refused in (pushed, ops.tensor_list_scatter_v2([[1.0]], [0], [2], 1)):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(refused.op)
+    wider = ops.tensor_list_scatter_into_existing_list(full, [[5.0]], [0])
+    assert session.run(ops.tensor_list_pop_back(wider, -1, **F)[1]).tolist() == [5.0]
+
+
+def test_lists_behind_each_other_know_the_shapes_of_both() -> None:
+    """And neither may hold another dtype, or elements of a shape that differs."""
+
+    def after(a: Any, b: Any, dtype: Any = tf.float32) -> Any:
+        return ops.tensor_list_stack(
+            ops.tensor_list_concat_lists(a, b, element_dtype=dtype), -1, element_dtype=dtype
+        ).shape.as_list()
+
+    def reserved(*shape: int) -> Any:
+        return ops.tensor_list_reserve(list(shape), 1, **F)
+
+    assert after(reserved(2, -1), reserved(-1, 3)) == [None, 2, 3]
+    assert after(tf.placeholder(tf.variant, []), reserved(2, -1)) == [None, 2, None]
+    with pytest.raises(ValueError, match="are 2 and 3"):
+        after(reserved(2), reserved(3))
+    with pytest.raises(ValueError, match=r"input_a\.type != element_dtype: float vs. int32"):
+        after(reserved(2), reserved(2), tf.int32)
+
+
 GRADIENTS: dict[str, Callable[[Any], Any]] = {
     "from_tensor_and_stack": lambda x: ops.tensor_list_stack(
         ops.tensor_list_from_tensor(x, [2]), [2], **F

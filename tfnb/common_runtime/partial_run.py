@@ -103,6 +103,7 @@ class PartialRuns:
 
         Raises:
           InvalidArgumentError: nothing to fetch or run, or the signature does not fit the graph.
+            What fails while the nodes run is told by the next call.
         """
         session = self._session
         key = (tuple(feeds), tuple(fetches), tuple(targets))
@@ -135,7 +136,11 @@ class PartialRuns:
                 self._runs[handle] = run
             if session.is_closed:  # before whoever closes it could see this step
                 raise errors.cancelled("Session has been closed.")
-            pump(run_state, states)
+            try:
+                pump(run_state, states)
+            except errors.OpError as error:  # of a node that needs no feed: told by the first call
+                end_step(run_state, error)
+                run.error = error
 
         with run.lock:
             self._guarded(handle, run, begin)

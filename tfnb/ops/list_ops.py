@@ -145,7 +145,9 @@ def tensor_list_reserve(
 def _from_tensor_shape(c: InferenceContext) -> TensorShape:
     dims = c.inputs[0].dim_values
     rest = UNKNOWN_SHAPE if dims is None else TensorShape(dims[1:])
-    return _list_of(c, _merge_static(_static_shape_input(c, 1), rest))
+    given = _static_shape_input(c, 1)
+    _merge_static(rest, given)
+    return _list_of(c, given)
 
 
 @register_op(
@@ -373,7 +375,6 @@ def _push_shape(c: InferenceContext) -> TensorShape:
             f"{type_word(dtype)} but trying to push element with type "
             f"{type_word(c.attr('element_dtype'))}"
         )
-    merge_shapes(c.inputs[1], shape)
     return _list_of(c, shape)
 
 
@@ -443,9 +444,8 @@ tensor_list_push_back_batch.not_differentiable()
 
 
 def _pop_shape(c: InferenceContext) -> list[TensorShape]:
-    shape = _merge_static(_element_shape(c), _static_shape_input(c, 1))
-    c.set_output_handle_data(0, [(c.attr("element_dtype"), _element_shape(c))])
-    return [SCALAR_SHAPE, shape]
+    shape = _element_shape(c)
+    return [_list_of(c, shape), shape]
 
 
 @register_op(
@@ -650,9 +650,7 @@ def _scattered(
 
 
 def _scatter_shape(c: InferenceContext) -> TensorShape:
-    dims = c.inputs[0].dim_values
-    rest = UNKNOWN_SHAPE if dims is None else TensorShape(dims[1:])
-    return _list_of(c, _merge_static(_static_shape_input(c, 2), rest))
+    return _list_of(c, _static_shape_input(c, 2))
 
 
 @register_op(
@@ -713,7 +711,9 @@ def tensor_list_scatter_into_existing_list(
     one: TensorList = input_handle
     _check_dtype(one, element_dtype)
     elements = list(one.elements)
-    return one.with_elements(_scattered(tensor, indices, elements, -1, one.element_shape))
+    return one.with_elements(
+        _scattered(tensor, indices, elements, -1, UNKNOWN_SHAPE)
+    )  # not looked at
 
 
 def _scatter_gradient(op: Any, grad: Any) -> Any:
@@ -864,7 +864,7 @@ def _split_shape(c: InferenceContext) -> TensorShape:
     c.with_rank(2, 1)
     if dims is not None:
         c.with_rank_at_least(0, 1)
-        given = _merge_static(given, TensorShape([None, *dims[1:]]))
+        _merge_static(TensorShape([None, *dims[1:]]), given)
     return _list_of(c, given)
 
 
@@ -921,9 +921,17 @@ def _(op: Any, grad: Any) -> Any:
 
 def _concat_lists_shape(c: InferenceContext) -> TensorShape:
     first, second = c.inputs
-    data = c.input_handle_data(0) or c.input_handle_data(1)
-    if data:
-        c.set_output_handle_data(0, data)
+    wanted, shapes = c.attr("element_dtype"), []
+    for i, word in enumerate("ab"):
+        for found, shape in (c.input_handle_data(i) or ())[:1]:
+            if found is not wanted:
+                raise ValueError(
+                    f"input_{word}.type != element_dtype: {type_word(found)} vs. "
+                    f"{type_word(wanted)}"
+                )
+            shapes.append(shape)
+    if shapes:
+        c.set_output_handle_data(0, [(wanted, merge_shapes(shapes[0], shapes[-1]))])
     return merge_shapes(first, second)
 
 
