@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tfnb as tf
-from tfnb.core import crc32c
+from tfnb.core import crc32c, file_system
 from tfnb.ops.data_flow_ops import RecordInput
 
 if TYPE_CHECKING:
@@ -372,3 +372,24 @@ def test_record_input_gives_each_record_once_an_epoch(tmp_path: Path) -> None:
             sess.run(RecordInput(str(tmp_path / "none*")).get_yield_op())
         with pytest.raises(tf.errors.DataLossError):
             sess.run(RecordInput(str(tmp_path / "z*")).get_yield_op())
+
+
+def test_record_input_goes_on_after_an_interrupt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files are read anew."""
+    (tmp_path / "r").write_bytes(_as_records([b"a"]))
+    read = file_system.read_file
+    is_interrupted = iter([True])
+
+    def read_file(name: str) -> bytes:
+        if next(is_interrupted, False):
+            raise KeyboardInterrupt
+        return read(name)
+
+    monkeypatch.setattr(file_system, "read_file", read_file)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        op = RecordInput(str(tmp_path / "r"), 2).get_yield_op()
+        with pytest.raises(KeyboardInterrupt):
+            sess.run(op)
+        assert sess.run(op).tolist() == [b"a", b"a"]

@@ -62,8 +62,8 @@ class RecordYielder:
         with self._lock:
             try:
                 return [next(self._records) for _ in range(count)]
-            except errors.OpError:
-                # An iterator that raised is over; the next attempt begins anew.
+            except BaseException:
+                # An iterator that raised, also for an interrupt, is over; the next begins anew.
                 self._records = self._all()
                 raise
 
@@ -130,13 +130,15 @@ def record_input(
     if yielder is None:
         if compression_type not in ("", "ZLIB", "GZIP"):
             raise errors.invalid_argument(f"Unsupported compression_type: {compression_type}")
-        yielder = ctx.kernel_state["yielder"] = RecordYielder(
+        yielder = RecordYielder(
             file_pattern,
             file_random_seed,
             file_buffer_size,
             file_shuffle_shift_ratio,
             compression_type,
         )
+        # Of two steps that come first at once one is the first.
+        yielder = ctx.kernel_state.setdefault("yielder", yielder)
     found = np.empty(batch_size, dtype=object)
     found[:] = yielder.take(batch_size)
     return found
