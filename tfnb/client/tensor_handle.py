@@ -55,7 +55,7 @@ class TensorHandle:
         if getattr(self, "_is_owner", False) and not self._session._closed:
             store = _store_of(self._session._session)
             if store is not None:
-                store.delete(self._handle)
+                store.discard(self._handle)
 
     def __str__(self) -> str:
         return self._handle

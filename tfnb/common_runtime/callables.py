@@ -34,7 +34,7 @@ class Callables:
 
     def __init__(self, session: DirectSession) -> None:
         self._session = session
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # garbage releases, perhaps inside of it
         self._handles = itertools.count(0)
         self._num_made = 0  # guarded by self._lock
         self._callables: dict[int, _Callable] = {}  # guarded by self._lock

@@ -53,7 +53,7 @@ class Deadlines:
         self._lock = threading.Lock()
         self._wake = WakeUp()
         self._entries: list[Deadline] = []  # guarded by self._lock
-        self._num_empty = 0  # guarded by self._lock
+        self._num_empty = 0  # of the entries, about
         self._is_serving = False  # guarded by self._lock
         self._numbers = itertools.count()
 
@@ -61,6 +61,10 @@ class Deadlines:
         """Ends a step that is not over in ``timeout_ms`` milliseconds."""
         entry = Deadline(monotonic() + timeout_ms / 1000, next(self._numbers), run_state)
         with self._lock:
+            if self._num_empty > _MANY and 2 * self._num_empty > len(self._entries):
+                self._entries = [entry for entry in self._entries if entry.run_state is not None]
+                heapq.heapify(self._entries)
+                self._num_empty = 0
             heapq.heappush(self._entries, entry)
             is_next = self._entries[0] is entry
             if not self._is_serving:
@@ -73,15 +77,10 @@ class Deadlines:
 
     def call_off(self, entry: Deadline) -> None:
         """The step is over; a second call does nothing."""
-        if entry.run_state is None:
-            return
-        with self._lock:
+        # Without the lock: a forgotten session that dies while this thread has it comes here too.
+        if entry.run_state is not None:
             entry.run_state = None
             self._num_empty += 1
-            if self._num_empty > _MANY and 2 * self._num_empty > len(self._entries):
-                self._entries = [entry for entry in self._entries if entry.run_state is not None]
-                heapq.heapify(self._entries)
-                self._num_empty = 0
 
     def num_set(self) -> int:
         """How many steps in flight have a deadline."""
@@ -107,11 +106,11 @@ class Deadlines:
             now = monotonic()
             while self._entries:
                 entry = self._entries[0]
-                if entry.run_state is not None:
+                if (run_state := entry.run_state) is not None:
                     if entry.at > now:
                         left = entry.at - now
                         break
-                    late.append(entry.run_state)
+                    late.append(run_state)
                     entry.run_state = None
                 else:
                     self._num_empty = max(0, self._num_empty - 1)

@@ -44,7 +44,8 @@ _NO_CHILDREN: Any = frozenset()
 # How long the thread of a step that is held sleeps before it looks again, in seconds.
 _NAP_S = 0.02
 # Guards changes of any step's ``stop``, which are rare; who drives a step reads it without.
-_stop_lock = threading.Lock()
+# Inside of it a forgotten session may die, and end its steps.
+_stop_lock = threading.RLock()
 
 
 class Held(BaseException):

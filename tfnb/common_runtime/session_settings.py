@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXECUTOR_TYPES = ("DEFAULT", "SINGLE_THREADED_EXECUTOR")
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # a forgotten session may die inside of it
 _live_metadata: set[tuple[str, int]] = set()  # guarded by _lock
 
 

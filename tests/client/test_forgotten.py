@@ -1,0 +1,175 @@
+"""What nobody holds any more may die in the middle of anything, also where a lock is held.
+
+Garbage is collected in whichever thread makes objects just then.  A forgotten session, callable or
+handle then gives back what it has, and must not wait for the thread that it interrupts.  The
+scenes forget one of each at every line of the package that stands under a lock; they are processes
+of their own, because what they would find stands still.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tfnb as tf
+from tfnb.core.step_events import StepObserver
+from tfnb.proto import config_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType, FrameType
+
+PACKAGE = str(Path(tf.__file__).parent)
+NUM_FORGOTTEN = 400
+
+
+def lines_under_locks(path: str) -> set[int]:
+    """The lines of a file that stand in a ``with`` of a lock, or of anything like it."""
+    found: set[int] = set()
+    for node in ast.walk(ast.parse(Path(path).read_text("utf-8"))):
+        if isinstance(node, ast.With) and any(
+            "lock" in ast.unparse(item.context_expr) for item in node.items
+        ):
+            for inside in node.body:
+                found.update(range(inside.lineno, (inside.end_lineno or 0) + 1))
+    return found
+
+
+class Shared:
+    """A session that goes on, with a callable and a handle to forget."""
+
+    def __init__(self) -> None:
+        with tf.Graph().as_default() as graph:
+            self.y = tf.constant(2.0) + 1.0
+            self.handle = tf.get_session_handle(self.y)
+        self.session = tf.Session(graph=graph)
+
+    def forgotten_handle(self) -> Any:
+        """A value that is kept in the session."""
+        return self.session.run(self.handle)
+
+    def forgotten_callable(self) -> Any:
+        """A callable of the runtime."""
+        options = config_pb2.CallableOptions(fetch=[self.y.name])
+        found = self.session._make_callable_from_options(options)
+        found()
+        return found
+
+
+def forgotten_session() -> Any:
+    """An open session that ran, with a partial run that waits, deadlines and limits."""
+    with tf.Graph().as_default() as graph:
+        tf.safety.limits(graph, max_tensor_bytes=1_000_000)
+        x = tf.placeholder(tf.float32, [])
+        y = x + 1.0
+        z = y * 2.0
+        numbers = tf.data.make_initializable_iterator(tf.data.Dataset.range(3))
+    session = tf.Session(graph=graph, config=tf.ConfigProto(operation_timeout_in_ms=100_000))
+    session._session.step_events.add(StepObserver())
+    session.run(numbers.initializer)
+    session.run(y, {x: 1.0}, options=tf.RunOptions(timeout_in_ms=100_000))
+    session.partial_run(session.partial_run_setup([y, z], [x]), y, {x: 1.0})
+    return session
+
+
+class Forgetting:
+    """Forgets one thing after the other, each at another line."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.stock = [make() for _ in range(NUM_FORGOTTEN)]
+        self.seen: set[tuple[CodeType, int]] = set()
+        self._lines: dict[str, set[int]] = {}
+
+    def trace(self, frame: FrameType, event: str, arg: object) -> Any:
+        """For ``sys.settrace``."""
+        path = frame.f_code.co_filename
+        if not path.startswith(PACKAGE):
+            return None
+        if path not in self._lines:
+            self._lines[path] = lines_under_locks(path)
+        lines = self._lines[path]
+        key = frame.f_code, frame.f_lineno
+        if event == "line" and frame.f_lineno in lines and key not in self.seen and self.stock:
+            self.seen.add(key)
+            self.stock.pop()
+        return self.trace if lines else None
+
+
+def use(shared: Shared) -> None:
+    """What a session can do, most of it."""
+    session = shared.session
+    with session.graph.as_default():
+        x = tf.placeholder(tf.float32, [])
+        y = tf.while_loop(lambda i, _: i < 3, lambda i, t: (i + 1, t + x), [0, x])[1]
+        handle = tf.get_session_handle(y)
+        z = y * 2.0
+        queue = tf.FIFOQueue(2, tf.float32, shapes=[[]])
+        enqueue, dequeue = queue.enqueue(1.0), queue.dequeue()
+        table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1]), -1)
+        found = table.lookup(tf.constant(["a"]))
+        numbers = tf.data.make_initializable_iterator(tf.data.Dataset.range(9).shuffle(3))
+        drawn = tf.random.uniform([2])
+    session.run(table.initializer)
+    session.run(numbers.initializer)
+    session.run([numbers.get_next(), found, drawn])
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, timeout_in_ms=100_000)
+    session.run(z, {x: 1.0}, options=options, run_metadata=tf.RunMetadata())
+    setup = session.partial_run_setup([y, z], [x])
+    session.partial_run(setup, y, {x: 1.0})
+    session.partial_run(setup, z)
+    session.make_callable(z, [x])(1.0)
+    call = session._make_callable_from_options(
+        config_pb2.CallableOptions(feed=[x.name], fetch=[z.name])
+    )
+    call(1.0)
+    del call
+    kept = session.run(handle, {x: 1.0})
+    kept.delete()
+    waiting = threading.Thread(target=session.run, args=(dequeue,))
+    waiting.start()
+    session.run(enqueue)
+    waiting.join()
+    try:
+        session.run(dequeue, options=tf.RunOptions(timeout_in_ms=20))
+    except tf.errors.DeadlineExceededError:
+        print(session.run(y, {x: 1.0}), end=" ")
+
+
+def forgetting(kind: str) -> None:
+    """A scene: says how much was forgotten."""
+    shared = Shared()
+    makers: dict[str, Callable[[], Any]] = {
+        "session": forgotten_session,
+        "callable": shared.forgotten_callable,
+        "handle": shared.forgotten_handle,
+    }
+    found = Forgetting(makers[kind])
+    threading.settrace(found.trace)
+    sys.settrace(found.trace)
+    try:
+        use(shared)
+    finally:
+        sys.settrace(None)
+        threading.settrace(None)
+    print(len(found.seen) > 100, bool(found.stock))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["session", "callable", "handle"])
+def test_what_is_forgotten_stops_nobody(kind: str) -> None:
+    """The scene plays to its end, with something left to forget, and nobody complains."""
+    found = subprocess.run(
+        [sys.executable, "-c", f"from {__name__} import forgetting; forgetting({kind!r})"],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert (found.stdout, found.stderr) == ("4.0 True True\n", "")
