@@ -137,8 +137,7 @@ def decode_padded_raw(
             f"fixed_length ({length}) must be a multiple of the size of out_type "
             f"({target.itemsize})"
         )
-    rows = [value[:length].ljust(length, b"\0") for value in input_bytes.reshape(-1)]
-    data = np.frombuffer(b"".join(rows), target)
+    data = input_bytes.reshape(-1).astype(f"S{length}").view(target)
     count = length // target.itemsize
     return _swapped(data, out_type, little_endian).reshape(*input_bytes.shape, count)
 

@@ -176,7 +176,7 @@ def _part_of_bytes(value: bytes, position: int, length: int, index: int) -> byte
 def _part_of_characters(value: bytes, position: int, length: int, index: int) -> bytes:
     starts = [*_character_starts(value), len(value)]
     size = len(starts) - 1
-    if not -size <= position <= size:
+    if not -size <= position <= size or max(position, length) < 0:
         raise errors.invalid_argument(f"pos {position} out of range for string at index {index}")
     start = position if position >= 0 else size + position
     return value[starts[start] : starts[min(start + max(length, 0), size)]]
