@@ -168,6 +168,11 @@ def sparse_reshape_op(xp: Any, input_indices: Any, input_shape: Any, new_shape: 
         return input_indices, input_shape
     out = np.empty((len(input_indices), len(sizes)), np.int64)
     if len(out):
+        if not math.prod(old):
+            raise errors.invalid_argument(
+                f"Input tensor has {len(out)} non zero elements but input shape "
+                f"({shape_text(old)}) or output shape ({shape_text(sizes)}) is empty"
+            )
         rest = flat_places(input_indices, old)
         for axis in range(len(sizes)):
             step = math.prod(sizes[axis + 1 :])

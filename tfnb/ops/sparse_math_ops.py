@@ -481,8 +481,10 @@ def _cwise_op(name: str, operation: str) -> OpDefinition:
         other = dense_at(sp_indices, sp_shape, dense)
         if operation == "add":
             return sp_values + other
-        if sp_values.dtype.kind in "iu" and (other == 0).any():
-            raise errors.invalid_argument("Integer division by zero")
+        if (other == 0).any():
+            raise errors.invalid_argument(
+                f"{name} cannot divide by zero, but input dense tensor contains zero"
+            )
         return divide(np, sp_values, other)
 
     return cwise
