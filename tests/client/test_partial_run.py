@@ -276,3 +276,18 @@ def test_a_loop_that_lacks_the_feed_of_another_variable_says_so(sess: tf.Session
         else:
             with pytest.raises(tf.errors.InvalidArgumentError, match="Not fed yet: z:0"):
                 sess.partial_run(handle, found[limit], {x: 0})
+
+
+def test_what_was_computed_before_is_refused_where_a_feed_is_missing(sess: tf.Session) -> None:
+    """A later run of the same signature is asked anew what its own calls fed."""
+    a, b = placeholders("a", "b")
+    first = a + 1.0
+    second = first * b
+    for _ in range(3):
+        handle = sess.partial_run_setup([first, second], [a, b])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="can't be computed"):
+            sess.partial_run(handle, second, {b: 3.0})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="can't be computed"):
+            sess.partial_run(handle, first)
+        assert sess.partial_run(handle, first, {a: 1.0}) == 2.0
+        assert sess.partial_run(handle, second, {b: 3.0}) == 6.0

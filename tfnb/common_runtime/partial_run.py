@@ -24,6 +24,7 @@ from tfnb.common_runtime.run_state import RunState, ToldOutputs
 from tfnb.common_runtime.step_stats_collector import add_allocations
 from tfnb.common_runtime.waiting import explained
 from tfnb.core import errors
+from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
 from tfnb.core.rendezvous import create_key
 from tfnb.core.resource_mgr import RefCell
 from tfnb.graph.graph import CONTROL_SLOT
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor import ExecutorState
     from tfnb.common_runtime.executors_and_keys import Executors
 
+# So many ways to ask are kept at most.
+_MOST_ASKED = 1000
 _log = logging.getLogger("tfnb")
 
 
@@ -96,6 +99,10 @@ class PartialRuns:
         self._lock = threading.Lock()
         self._runs: dict[str, _PartialRun] = {}  # guarded by self._lock
         self._signatures: dict[Any, Executors] = {}  # guarded by self._lock
+        # What was fed, is fed and fetched of a signature, if it can be computed; nodes that ran
+        # never change.
+        self._computable: set[Any] = set()
+        self._host = session.device_mgr.host.name
         self._numbers = itertools.count(0)
 
     def setup(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]) -> str:
@@ -150,6 +157,7 @@ class PartialRuns:
         """Has later steps ask for executors anew; those begun go on."""
         with self._lock:
             self._signatures.clear()
+            self._computable.clear()
 
     def run(self, handle: str, feeds: Mapping[str, Any], fetches: Sequence[str]) -> list[Any]:
         """Feeds and fetches a part.
@@ -171,7 +179,12 @@ class PartialRuns:
                 raise run.error
             _check_unused(feeds, run.fed, "feed", "fed")
             _check_unused(fetches, run.fetched, "fetch", "fetched")
-            self._check_computable(run, set(feeds), fetches)
+            fed = tuple(run.fed.values())
+            asked = run.signature.signature_id, fed, tuple(feeds), tuple(fetches)
+            if asked not in self._computable:
+                self._check_computable(run, set(feeds), fetches)
+                if len(self._computable) < _MOST_ASKED:
+                    self._computable.add(asked)
             results: list[Any] = self._guarded(
                 handle, run, lambda: self._go_on(run, feeds, fetches)
             )
@@ -229,13 +242,20 @@ class PartialRuns:
         while run.run_state.num_waiting:
             wait_for_answer(run.run_state)
             pump(run.run_state, run.executors)
+        if run.run_state.record_outputs is None:
+            for executor in run.executors:
+                executor.immutable.is_checked = True
 
     def _guarded(self, handle: str, run: _PartialRun, work: Any) -> Any:
         """Calls ``work``; ends the handle if it fails."""
         try:
             run.run_state.is_still = False
-            with np.errstate(all="ignore"):
+            reaction = NUMERIC_REACTION.get()
+            try:
+                NUMERIC_REACTION.set(IGNORE_ALL)
                 found = work()
+            finally:
+                NUMERIC_REACTION.set(reaction)
             # Between two calls nobody drives the step: what waits now waits until the next one.
             run.run_state.is_still = bool(run.run_state.num_waiting)
             return found
@@ -333,8 +353,7 @@ class PartialRuns:
                 ]
 
     def _key(self, name: str) -> str:
-        host = self._session.device_mgr.host.name
-        return create_key(host, 1, host, name, 0, 0)
+        return create_key(self._host, 1, self._host, name, 0, 0)
 
     def run_states(self) -> list[RunState]:
         """The steps that were begun and not ended."""

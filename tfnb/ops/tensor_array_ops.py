@@ -290,11 +290,12 @@ def tensor_array_gather_v3(
         return ctx.xp.zeros((0, *shape.as_list()), empty)
     elements = array.read_all(ctx.xp, indices.tolist())
     first = np.shape(elements[0])
-    for position, element in enumerate(elements):
-        if np.shape(element) != first:
+    shapes = [one.shape if one.__class__ is np.ndarray else np.shape(one) for one in elements]
+    for position, shape_of_one in enumerate(shapes):
+        if shape_of_one != first:
             raise errors.invalid_argument(
                 f"TensorArray has inconsistent shapes.  Index 0 has shape: {list(first)} but "
-                f"index {position} has shape: {list(np.shape(element))}"
+                f"index {position} has shape: {list(shape_of_one)}"
             )
     # Faster than `stack`, which makes a view of each.
     return (
