@@ -433,7 +433,8 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @lru_cache(maxsize=32)
-def _area_weights(source: int, target: int, align: bool) -> Weights:
+def _area_parts(source: int, target: int, align: bool) -> tuple[np.float32, Any, Any, Any]:
+    """The pixels of the image per pixel of the result; and which those are, of what, how much."""
     scale = _scale(source, target, align)
     found: list[tuple[int, int, Any]] = []
     if scale == 0:  # one pixel, stretched between its corners
@@ -448,7 +449,22 @@ def _area_weights(source: int, target: int, align: bool) -> Weights:
                 part = end - np.float32(index) if index + 1 > end else np.float32(1)
             found.append((row, min(max(index, 0), source - 1), part))
     rows, indices, parts = (np.array(column) for column in zip(*found, strict=True))
-    return Weights(rows, indices, parts / scale, (target, source))
+    return scale, rows, indices, parts.astype(np.float32)
+
+
+def _area_sums(images: Any, axis: int, rows: Any, indices: Any, parts: Any) -> Any:
+    """The sums of parts along an axis, in TensorFlow's order."""
+    values = np.ascontiguousarray(np.moveaxis(images, axis, 0))
+    out = np.zeros((rows[-1] + 1, *values.shape[1:]), np.float32)
+    numbers = np.arange(len(rows)) - np.searchsorted(rows, rows)
+    for number in range(numbers.max() + 1):
+        at = numbers == number
+        found = values[indices[at]] * parts[at].reshape(-1, 1, 1, 1)
+        if len(found) == len(out):
+            out += found
+        else:
+            out[rows[at]] += found
+    return np.moveaxis(out, 0, axis)
 
 
 @register_op(
@@ -462,9 +478,10 @@ def _area_weights(source: int, target: int, align: bool) -> Weights:
 def resize_area_op(xp: Any, images: Any, size: Any, *, align_corners: bool) -> Any:
     """Images of another size; a pixel is the mean of the area it covers."""
     height, width = checked_size(images, size)
-    rows = _area_weights(images.shape[1], height, align_corners)
-    columns = _area_weights(images.shape[2], width, align_corners)
-    return weighted(rows, columns, images.astype(np.float32, copy=False))
+    tall, *rows = _area_parts(images.shape[1], height, align_corners)
+    wide, *columns = _area_parts(images.shape[2], width, align_corners)
+    values = _area_sums(images.astype(np.float32, copy=False), 2, *columns)
+    return _area_sums(values, 1, *rows) * (np.float32(1) / (tall * wide))
 
 
 # ---------------------------------------------------------------------------- functions of users

@@ -438,11 +438,11 @@ def _set_shape(c: InferenceContext) -> TensorShape:
     if rows is not None and columns is not None:
         longest = _longest(low, high, rows, columns)
     count = [] if low == high else [high - low + 1]
-    merged = merge_shapes(
-        TensorShape(diagonal), TensorShape([*dims[:-2], *count, longest])
-    ).dim_values
+    # TensorFlow compares the batches only while something about the matrices is unknown.
+    batch = dims[:-2] if None in dims else [None] * (len(dims) - 2)
+    merged = merge_shapes(TensorShape([*batch, *count, longest]), TensorShape(diagonal)).dim_values
     assert merged is not None
-    return TensorShape([*merged[: len(dims) - 2], rows, columns])
+    return TensorShape([*merged[: len(dims) - 2], rows, columns]) if None in dims else c.inputs[0]
 
 
 @register_op("MatrixSetDiag", "input: T, diagonal: T -> output: T", "T: type", shape=_set_shape)
