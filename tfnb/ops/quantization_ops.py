@@ -130,7 +130,7 @@ class _Quantizer:
             return quantized(x, low, high, self.dtype), low, high
         lowest, highest = limits(self.dtype)
         if self.mode == "MIN_COMBINED":
-            scale = np.float32((float(highest) - float(lowest)) / float(high - low))
+            scale = np.float32((float(highest) - float(lowest)) / np.float64(high - low))
             places = (np.maximum(np.minimum(x, high), low) - low) * scale
             if lowest:
                 numbers = rounded_away(np, places - np.float32((float(highest) - lowest + 1) / 2))
