@@ -833,3 +833,41 @@ def _graph_seed_in_a_function(tf: Any, sess: Any) -> Any:
         tf.data.Dataset.range(4).map(lambda x: tf.random_uniform([])).batch(2)
     ).get_next()
     return [sess.run(element) for _ in range(2)]
+
+
+def _failing(tf: Any, count: int, *bad: int) -> Any:
+    """Numbers, some of which cannot be made."""
+
+    def make(x: Any) -> Any:
+        is_bad = tf.reduce_any([tf.equal(x, one) for one in bad])
+        value = tf.where(is_bad, np.float32("nan"), tf.cast(x, tf.float32))
+        return tf.debugging.check_numerics(value, "bad")
+
+    return tf.data.Dataset.range(count).map(make)
+
+
+@iterators
+def _elements_that_fail_among_others(tf: Any, sess: Any) -> Any:
+    exact = tf.data.Dataset.range(9)
+    pipelines = [
+        pipeline
+        for bad in ((2,), (0,), (1, 2), (5,))
+        for pipeline in (
+            _failing(tf, 9, *bad).batch(2),
+            _failing(tf, 9, *bad).take(9).batch(2),
+            _failing(tf, 9, *bad).batch(4, drop_remainder=True),
+            _failing(tf, 6, *bad).padded_batch(2, []),
+            tf.data.Dataset.zip((_failing(tf, 7, *bad), exact)).map(lambda a, b: b),
+            tf.data.Dataset.zip((exact, _failing(tf, 6, *bad))).map(lambda a, b: a),
+            *(
+                _failing(tf, 9, *bad).window(*window).flat_map(lambda one: one.batch(9))
+                for window in ((2, 2, 1), (3, 1, 1), (2, 3, 1), (2, 1, 2), (4, 2, 2))
+            ),
+        )
+    ]
+    seen = []
+    for pipeline in pipelines:
+        element = tf.data.make_one_shot_iterator(pipeline).get_next()
+        found = [attempt(tf, lambda element=element: sess.run(element)) for _ in range(12)]
+        seen.append([one[:1] if isinstance(one, list) else plain(one) for one in found])
+    return seen

@@ -59,3 +59,22 @@ def test_a_parallel_filter_keeps_the_order():
         assert first_two(2) == first_two(-1) == [3, 5]
         with pytest.raises(tf.errors.InvalidArgumentError, match="greater than zero"):
             first_two(0)
+
+
+def test_an_interrupt_takes_no_element_from_a_pair():
+    """What stands beside the interrupted one is there in the next call."""
+    calls = iter([0, KeyboardInterrupt, 0, 0])
+
+    def look(value: Any) -> Any:
+        if next(calls):
+            raise KeyboardInterrupt
+        return value
+
+    numbers = tf.data.Dataset.range(3)
+    looked = numbers.map(lambda x: tf.py_func(look, [x], tf.int64, stateful=True))
+    pair = tf.data.make_one_shot_iterator(tf.data.Dataset.zip((numbers, looked))).get_next()
+    with tf.Session() as sess:
+        assert sess.run(pair) == (0, 0)
+        with pytest.raises(KeyboardInterrupt):
+            sess.run(pair)
+        assert [sess.run(pair) for _ in range(2)] == [(1, 1), (2, 2)]

@@ -9,7 +9,7 @@ import numpy as np
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.resource_mgr import owned
-from tfnb.ops.dataset_function_ops import window_of
+from tfnb.ops.dataset_function_ops import MapIterator, window_of
 from tfnb.ops.dataset_iterators import (
     INTERRUPTS,
     UNKNOWN,
@@ -27,7 +27,7 @@ from tfnb.ops.dataset_sequence_ops import scalar_int
 from tfnb.ops.dataset_source_ops import METADATA, OUTPUTS, RowsIterator, scalar_handle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from tfnb.core.attr_value import NameAttrList
     from tfnb.core.dtypes import DType
@@ -50,22 +50,35 @@ class BatchIterator(DatasetIterator):
     ) -> None:
         self._inner: DatasetIterator | None = inner
         self._size, self._drops, self._join = size, drop_remainder, join
-        self._kept: list[Element] = []  # what an interrupt left
+        # TensorFlow makes one dataset of the two: what fails of a batch fails with all of it.
+        self._is_of_map = join is batched and isinstance(inner, MapIterator)
+        self._kept: list[Element | errors.OpError] = []  # what an interrupt left
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
         """The next elements, joined; the last ones may be fewer."""
-        elements, self._kept = self._kept, []
+        found, self._kept = self._kept, []
         try:
-            while self._inner is not None and len(elements) < self._size:
-                element = yield from self._inner.get_next(ctx)
+            while self._inner is not None and len(found) < self._size:
+                element: Element | errors.OpError | None
+                try:
+                    element = yield from self._inner.get_next(ctx)
+                except errors.OpError as error:
+                    if not self._is_of_map:
+                        raise
+                    element = error
                 if element is None:
                     self._inner = None
                 else:
-                    elements.append(element)
+                    found.append(element)
                 go_on_or_end(ctx)
         except INTERRUPTS:
-            self._kept = elements
+            self._kept = found
             raise
+        elements: list[Element] = []
+        for one in found:
+            if isinstance(one, errors.OpError):
+                raise one
+            elements.append(one)
         if not elements or (self._drops and len(elements) < self._size):
             return None
         return self._join(elements)
@@ -359,28 +372,48 @@ class _WindowIterator(DatasetIterator):
         self._inner: DatasetIterator | None = inner
         self._stride, self._shift, self._drops, self._like = stride, shift, drops, like
         self._span = (size - 1) * stride + 1
-        self._buffer: list[Element] = []
+        self._buffer: list[Element | errors.OpError] = []
+
+    def _element(
+        self, ctx: OpKernelContext
+    ) -> Generator[Any, Any, Element | errors.OpError | None]:
+        """The next element; one that fails stands in the window, and fails with it."""
+        assert self._inner is not None
+        found: Element | errors.OpError | None
+        try:
+            found = yield from self._inner.get_next(ctx)
+        except (errors.CancelledError, errors.DeadlineExceededError):
+            raise
+        except errors.OpError as error:
+            found = error
+        if found is None:
+            self._inner = None
+        go_on_or_end(ctx)
+        return found
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
         """The next window: a dataset for each component."""
         buffer = self._buffer
         while self._inner is not None and len(buffer) < self._span:
-            element = yield from self._inner.get_next(ctx)
-            if element is None:
-                self._inner = None
-            else:
+            element = yield from self._element(ctx)
+            if element is not None:
                 buffer.append(element)
-            go_on_or_end(ctx)
         if not buffer or (self._drops and len(buffer) < self._span):
             return None
-        elements = buffer[:: self._stride]
+        elements: list[Element] = []
+        failed = None
+        for found in buffer[:: self._stride]:
+            if isinstance(found, errors.OpError):
+                failed = failed or found
+            else:
+                elements.append(found)
         to_skip = self._shift - len(buffer)
         self._buffer = buffer[self._shift :]
         while self._inner is not None and to_skip > 0:
-            if (yield from self._inner.get_next(ctx)) is None:
-                self._inner = None
+            yield from self._element(ctx)
             to_skip -= 1
-            go_on_or_end(ctx)
+        if failed is not None:
+            raise failed
         return tuple(
             [
                 window_of(

@@ -43,7 +43,9 @@ _FUNCTION = ("f: func", "Targuments: list(type) >= 0", *OUTPUTS)
 # ---------------------------------------------------------------------------------------------- map
 
 
-class _MapIterator(DatasetIterator):
+class MapIterator(DatasetIterator):
+    """What a function gives for each element."""
+
     def __init__(
         self, inner: DatasetIterator, function: BoundFunction, preserve_cardinality: bool
     ) -> None:
@@ -83,7 +85,7 @@ def _map(
     return Dataset(
         output_types,
         output_shapes,
-        lambda scope: _MapIterator(source.make(scope), function.bound(scope), preserve_cardinality),
+        lambda scope: MapIterator(source.make(scope), function.bound(scope), preserve_cardinality),
         # A function may end the sequence.
         source.cardinality if preserve_cardinality else UNKNOWN,
     )

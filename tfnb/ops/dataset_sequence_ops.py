@@ -257,19 +257,31 @@ def shard_dataset(
 class _ZipIterator(DatasetIterator):
     def __init__(self, inners: Sequence[DatasetIterator]) -> None:
         self._inners = inners
+        self._parts: list[Element | errors.OpError] = []  # more than none: what an interrupt left
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next elements of all, joined; the end is that of the shortest."""
-        if not self._inners:
-            return None
-        joined: list[Any] = []
-        for inner in self._inners:
-            element = yield from inner.get_next(ctx)
-            if element is None:
+        """The next elements of all, joined; the end is that of the shortest.
+
+        Where one fails the others go on as well, so that they stay side by side.
+        """
+        parts = self._parts
+        while len(parts) < len(self._inners):
+            part: Element | errors.OpError | None
+            try:
+                part = yield from self._inners[len(parts)].get_next(ctx)
+            except errors.OpError as error:
+                part = error
+            if part is None:
                 self._inners = ()
-                return None
-            joined += element
-        return tuple(joined)
+                break
+            parts.append(part)
+        self._parts = []
+        joined: list[Any] = []
+        for found in parts:
+            if isinstance(found, errors.OpError):
+                raise found
+            joined += found
+        return tuple(joined) if self._inners else None
 
 
 @register_op(
