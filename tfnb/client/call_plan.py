@@ -125,10 +125,8 @@ class CallPlan:
                 else:
                     prepared = executors, converted, options, run_metadata
                     results = as_numbers(self._run_prepared(*prepared))
-            except errors.OpError as error:
-                raise explain(error, self.graph, self) from error.__cause__
-            except KeyboardInterrupt as interrupt:
-                explain_interrupt(interrupt, self.graph)
+            except (errors.OpError, KeyboardInterrupt) as failure:
+                self._explain(failure)
                 raise
         if self._only_value:
             return results[0] if self._finish is None else self._finish(results)[0]
@@ -139,6 +137,30 @@ class CallPlan:
         if self._answers is not None:
             results = self._merge_answers(results, values)
         return self._build_results(results)
+
+    def without_feeds(self) -> Callable[[], Any]:
+        """``run(())`` as a function; shorter where one value is fetched."""
+        runtime, executors = self.runtime, self.executors
+        if executors is None or not self._only_value or self._finish is not None:
+            return lambda: self.run(())
+
+        def run_alone() -> Any:
+            if executors.quick is None:
+                return self.run(())
+            try:
+                return executors.quick(runtime, ())[0]
+            except (errors.OpError, KeyboardInterrupt) as failure:
+                self._explain(failure)
+                raise
+
+        return run_alone
+
+    def _explain(self, failure: errors.OpError | KeyboardInterrupt) -> None:
+        """Raises an error of the runtime in the user's words, and notes where an interrupt came."""
+        if isinstance(failure, KeyboardInterrupt):
+            explain_interrupt(failure, self.graph)
+        else:
+            raise explain(failure, self.graph, self) from failure.__cause__
 
     def _merge_answers(self, results: list[Any], values: Iterable[Any]) -> list[Any]:
         """One value per slot: fetched, answered from a feed, or None for an operation."""

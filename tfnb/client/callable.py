@@ -59,9 +59,7 @@ def make_callable(
 
         return run_with_options
 
-    def run_plan() -> Any:
-        return plan.run(())
-
+    run_plan = plan.without_feeds()
     # A plan does not hold on to its session; a callable does.
     run_plan.__dict__["session"] = session
     return run_plan
