@@ -57,15 +57,6 @@ def _check_range(xp: Any, x: Any, low: Any, high: Any, axis: int, given: bool) -
         raise errors.invalid_argument("Invalid range: input_min > input_max")
 
 
-def _require_scalars(low: Any, high: Any, given: bool) -> None:
-    """V2 and V4 refuse ranges per slice that are given, as TensorFlow's kernel does."""
-    if given and (low.ndim or high.ndim):
-        raise errors.invalid_argument(
-            "input_min and input_max must be scalars if range_given; QuantizeAndDequantizeV3 takes "
-            "one per slice"
-        )
-
-
 def _rounded(
     xp: Any,
     x: Any,
@@ -174,8 +165,7 @@ def quantize_and_dequantize_v2_op(
     narrow_range: bool,
     axis: int,
 ) -> Any:
-    """Rounds to the levels of a range, or of each slice's own; gradients pass unchanged."""
-    _require_scalars(input_min, input_max, range_given)
+    """Rounds to the levels of a range, or one per slice; gradients pass unchanged."""
     return _rounded(
         xp,
         x,
@@ -271,7 +261,6 @@ def quantize_and_dequantize_v4(
     axis: int,
 ) -> Any:
     """As V2, but numbers outside the range have no gradient."""
-    _require_scalars(input_min, input_max, range_given)
     return _rounded(
         xp,
         x,
