@@ -110,3 +110,32 @@ def test_what_cannot_be_taken_apart_says_why_and_runs_as_one_node() -> None:
             assert "'choice' (If) stays: the types of function 'Whole' are others" in reports
             with pytest.raises(tf.errors.InternalError, match="does not match declared"):
                 session.run(y, {p: False})
+
+
+def test_bodies_of_branches_are_traced_and_those_of_loops_are_not() -> None:
+    """As TensorFlow does where functional control flow is not taken apart."""
+
+    @Defun(tf.float32)
+    def half(x: Any) -> Any:
+        return tf.multiply(x, 0.5, name="halved")
+
+    @Defun(tf.float32)
+    def goes_on(x: Any) -> Any:
+        return tf.less(x, 2.0)
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant(1.0)
+        branch: dict[str, Any] = {"input": [x], "Tout": [tf.float32]}
+        calls = {
+            "If": tf.raw_ops.If(cond=x > 2.0, then_branch=half, else_branch=half, **branch),
+            "Case": tf.raw_ops.Case(branch_index=0, branches=[half], **branch),
+            "While": tf.raw_ops.While(input=[tf.constant(4.0)], cond=goes_on, body=half),
+        }
+        counts: dict[str, bool] = {}
+        for name, outputs in calls.items():
+            metadata = tf.RunMetadata()
+            options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+            session.run(outputs, options=options, run_metadata=metadata)
+            rows = [row for dev in metadata.step_stats.dev_stats for row in dev.node_stats]
+            counts[name] = sum(row.node_name.startswith("halved") for row in rows) > 0
+    assert counts == {"If": True, "Case": True, "While": False}

@@ -116,3 +116,15 @@ def test_gradients_are_checked_too(session: Any) -> None:
     gradient = tf.gradients(root, fed)[0]
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"detected in gradient. the root"):
         session.run(gradient, {fed: 0.0})
+
+
+@pytest.mark.parametrize("kind", ["quint8", "qint8", "qint16", "quint16", "qint32"])
+def test_quantized_numbers_are_cast_as_the_integers_they_are_stored_as(
+    session: Any, kind: str
+) -> None:
+    """From and to any type of numbers."""
+    quantized = tf.cast(tf.constant([1.7, 100.0, 3.0]), kind)
+    assert quantized.dtype == tf.as_dtype(kind)
+    for target in (tf.float32, tf.int64, tf.uint8):
+        assert session.run(tf.cast(quantized, target)).tolist() == [1, 100, 3]
+    assert session.run(tf.cast(quantized, tf.bool)).tolist() == [True, True, True]

@@ -39,8 +39,10 @@ _USAGE = "Current usage from device"
 
 type_of_run = tuple[int, int, int, int, int]  # step, partition, node, frame, iteration
 
-# Calls by other ops (If, While, For) leave no trace in TensorFlow either.
-_TRACED_CALLS = frozenset(["PartitionedCall", "StatefulPartitionedCall", "SymbolicGradient"])
+# Calls by other ops (While, For, MapDefun) leave no trace in TensorFlow either.
+_TRACED_CALLS = frozenset(
+    ["Case", "If", "StatelessCase", "StatelessIf", "_If"],
+).union(["PartitionedCall", "StatefulPartitionedCall", "SymbolicGradient"])
 
 # Ops that hand out what was there before: nothing is allocated.
 _HANDING_ON = frozenset(

@@ -62,13 +62,13 @@ def cast_op(xp: Any, x: Any, *, SrcT: DType, DstT: DType, Truncate: bool) -> Any
         return x != 0
     if Truncate and SrcT.is_floating and DstT.is_floating:
         return _truncated(xp, x, DstT)
-    if DstT.is_integer and SrcT.is_floating:
+    if SrcT.is_floating and (DstT.is_integer or DstT.is_quantized):
         return _float_to_integer(xp, x, target)
     return x.astype(target)
 
 
 def _is_castable(dtype: DType) -> bool:
-    return dtype.is_bool or dtype.is_integer or dtype.is_floating or dtype.is_complex
+    return dtype.is_bool or _carries_gradient(dtype) or dtype.is_integer or dtype.is_quantized
 
 
 def _float_to_integer(xp: Any, x: Any, target: Any) -> Any:
