@@ -112,7 +112,9 @@ _UNDEFINED: dict[str, dict[str, str]] = {
     },
     "CropAndResizeGradBoxes CropAndResizeGradImage": {"nan": _CRASHES},
     "BatchMatMul BatchMatMulV2 BatchMatMulV3": _COMPLEX,
-    "Bincount": {"extreme": "whether that many bins fit depends on memory and threads"},
+    "Bincount SparseBincount": {
+        "extreme": "whether that many bins fit depends on memory and threads"
+    },
     "CumulativeLogsumexp": {"nan": _LARGEST},
     "DenseBincount HistogramFixedWidth LinSpace Range": {"extreme": _CRASHES},
     "Erf": {"nan float64": "the vectorized part of an array has NaN for infinities, the rest 1"},
