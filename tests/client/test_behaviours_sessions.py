@@ -37,10 +37,12 @@ def in_thread(work: Callable[[], Any]) -> tuple[threading.Thread, list[Any]]:
     return thread, found
 
 
-def wait_until_running(sess: tf.Session, thread: threading.Thread) -> None:
-    """Returns when a step of the session is in flight."""
-    while not sess._session.active_steps() and thread.is_alive():
-        pass
+def wait_until_blocked(sess: tf.Session, thread: threading.Thread) -> None:
+    """Returns when a node of a step of the session waits, and would hear of a close."""
+    while thread.is_alive():
+        managers = [step._cancellation_manager for step in sess._session.active_steps()]
+        if any(manager is not None and manager._callbacks for manager in managers):
+            return
 
 
 # -- lifecycle -------------------------------------------------------------------------------------
@@ -77,7 +79,7 @@ def test_close_gives_blocked_queue_ops_words_of_their_own(side: str) -> None:
             sess.run(fill)
         op = queue.dequeue() if side == "Dequeue" else fill
         thread, found = in_thread(lambda: sess.run(op))
-        wait_until_running(sess, thread)
+        wait_until_blocked(sess, thread)
         sess.close()
         thread.join(10)
     assert isinstance(found[0], tf.errors.CancelledError)
