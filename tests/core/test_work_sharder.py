@@ -105,6 +105,24 @@ def test_an_interrupt_leaves_nobody_writing() -> None:
     assert len(others) == 1
 
 
+def test_an_interrupt_behind_the_last_helper_waits_for_nobody() -> None:
+    """It strikes when the gate has just been taken: a second time nobody would open it."""
+    asked: list[float] = []
+
+    class Gate:
+        """Lets the caller in, and interrupts it there."""
+
+        def acquire(self, timeout: float = -1) -> bool:
+            asked.append(timeout)
+            raise KeyboardInterrupt
+
+    job = work_sharder._Job([0, 1], lambda first, last: None)
+    job._gate = Gate()
+    with pytest.raises(KeyboardInterrupt):
+        job._wait()
+    assert asked == [-1]
+
+
 def test_one_thread_gets_all_in_one_piece() -> None:
     """As a session with intra_op_parallelism_threads of 1 has it."""
     before = work_sharder.num_threads()

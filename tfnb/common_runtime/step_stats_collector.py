@@ -41,8 +41,11 @@ type_of_run = tuple[int, int, int, int, int]  # step, partition, node, frame, it
 
 # Calls by other ops (While, For, MapDefun) leave no trace in TensorFlow either.
 _TRACED_CALLS = frozenset(
-    ["Case", "If", "StatelessCase", "StatelessIf", "_If"],
-).union(["PartitionedCall", "StatefulPartitionedCall", "SymbolicGradient"])
+    (
+        "Case", "If", "PartitionedCall", "StatefulPartitionedCall", "StatelessCase", "StatelessIf",
+        "SymbolicGradient", "_If",
+    )
+)  # fmt: skip
 
 # Ops that hand out what was there before: nothing is allocated.
 _HANDING_ON = frozenset(

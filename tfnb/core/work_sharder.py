@@ -116,7 +116,9 @@ class _Job:
         except BaseException:
             # An interrupt: nobody may still be writing when it goes on its way.
             self._next = itertools.count(len(self._cuts))
-            self._gate.acquire(timeout=1.0)
+            # One that struck when the last helper had left holds the gate already.
+            if self._inside:
+                self._gate.acquire(timeout=1.0)
             raise
 
     def help(self) -> None:

@@ -711,9 +711,8 @@ def tensor_list_scatter_into_existing_list(
     one: TensorList = input_handle
     _check_dtype(one, element_dtype)
     elements = list(one.elements)
-    return one.with_elements(
-        _scattered(tensor, indices, elements, -1, UNKNOWN_SHAPE)
-    )  # not looked at
+    # The list's own element shape is not looked at.
+    return one.with_elements(_scattered(tensor, indices, elements, -1, UNKNOWN_SHAPE))
 
 
 def _scatter_gradient(op: Any, grad: Any) -> Any:
