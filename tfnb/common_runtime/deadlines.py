@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.waiting import say_what_runs
 from tfnb.core import errors
+from tfnb.core.shelter import call_sheltered
 from tfnb.core.wake_up import WakeUp
 
 if TYPE_CHECKING:
@@ -68,9 +69,7 @@ class Deadlines:
             heapq.heappush(self._entries, entry)
             is_next = self._entries[0] is entry
             if not self._is_serving:
-                # Not threading.Thread: its start is a conversation that can be interrupted.
-                start_new_thread(self._serve, ())
-                self._is_serving = True
+                call_sheltered(self._start)
         if is_next:
             self._wake.set()
         return entry
@@ -86,6 +85,10 @@ class Deadlines:
         """How many steps in flight have a deadline."""
         with self._lock:
             return sum(entry.run_state is not None for entry in self._entries)
+
+    def _start(self) -> None:
+        start_new_thread(self._serve, ())
+        self._is_serving = True
 
     def _serve(self) -> None:
         while True:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.shelter import call_sheltered
 from tfnb.core.work_sharder import available_processors
 from tfnb.proto import config_pb2
 
@@ -65,13 +66,17 @@ class ThreadPool:
 
     def _start(self) -> None:
         with self._lock:
-            while len(self._threads) < self.num_threads and not self._is_closed:
-                name = f"{self.name}_{len(self._threads)}"
-                # A daemon, so that a kernel that never ends does not keep the interpreter alive.
-                thread = threading.Thread(target=_serve, args=(self._work,), name=name, daemon=True)
-                # An interrupt may strike anywhere here; what is on the list has been started.
-                thread.start()
-                self._threads.append(thread)
+            if len(self._threads) < self.num_threads and not self._is_closed:
+                call_sheltered(self._start_missing)
+
+    def _start_missing(self) -> None:
+        for number in range(len(self._threads), self.num_threads):
+            # A daemon, so that a kernel that never ends does not keep the interpreter alive.
+            thread = threading.Thread(
+                target=_serve, args=(self._work,), name=f"{self.name}_{number}", daemon=True
+            )
+            thread.start()
+            self._threads.append(thread)
 
     def close(self) -> None:
         """Lets the threads end once what was scheduled is done; does not wait for them."""

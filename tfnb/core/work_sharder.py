@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfnb.core.shelter import call_sheltered
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -155,15 +157,20 @@ class _Job:
 
 
 def _start_helpers() -> None:
-    global _helpers
     if _helpers >= _num_threads - 1:
         return
     with _lock:
-        while _helpers < _num_threads - 1:
-            # A daemon: it holds nothing between two jobs.
-            name = f"intra_op_{_helpers}"
-            threading.Thread(target=_serve, args=(_queue,), name=name, daemon=True).start()
-            _helpers += 1
+        if _helpers < _num_threads - 1:
+            call_sheltered(_start_missing)
+
+
+def _start_missing() -> None:
+    global _helpers
+    while _helpers < _num_threads - 1:
+        # A daemon: it holds nothing between two jobs.
+        name = f"intra_op_{_helpers}"
+        threading.Thread(target=_serve, args=(_queue,), name=name, daemon=True).start()
+        _helpers += 1
 
 
 def _serve(queue: SimpleQueue[_Job]) -> None:

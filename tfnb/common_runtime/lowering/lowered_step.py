@@ -7,13 +7,13 @@ watched, measured or limited runs on the reference executor.
 
 from __future__ import annotations
 
-import _thread
 import enum
 import logging
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tfnb.core.shelter import call_sheltered
 from tfnb.core.step_events import IDLE_HOOKS
 
 if TYPE_CHECKING:
@@ -60,26 +60,20 @@ MAX_NODES_AT_ONCE = 3_000
 def _load() -> None:
     """Loads what writes functions, with the first of them.
 
-    In a thread of its own, where no interrupt strikes: inside an import it would leave a lock
-    behind for which all other threads wait for ever.
+    Inside an import an interrupt would leave a lock behind for which all other threads wait for
+    ever.
     """
-    while not _is_loaded:
-        # Not a threading.Thread: its start takes a lock of the process, too.
-        loaded = _thread.allocate_lock()
-        loaded.acquire()
-        _thread.start_new_thread(_load_here, (loaded,))
-        # Until it has begun, a thread can be hit by what was meant for the one that started it.
-        loaded.acquire(timeout=1.0)
+    if not _is_loaded:
+        call_sheltered(_load_here)
 
 
-def _load_here(loaded: _thread.LockType) -> None:
+def _load_here() -> None:
     global _is_loaded
     try:
         for name in ("lowered_partition", "join"):
             import_module(f"tfnb.common_runtime.lowering.{name}")
     finally:
-        _is_loaded = True  # also after an error, which who asked meets again
-        loaded.release()
+        _is_loaded = True
 
 
 def lower(immutable: ImmutableExecutorState) -> LoweredStep | None:

@@ -1,0 +1,85 @@
+"""Calls that no interrupt strikes."""
+
+from __future__ import annotations
+
+import threading
+from _thread import start_new_thread
+
+import pytest
+
+from tfnb.common_runtime.deadlines import Deadlines
+from tfnb.common_runtime.run_state import RunState
+from tfnb.core import errors, shelter
+from tfnb.core.shelter import call_sheltered
+from tfnb.core.step_events import IDLE_HOOKS
+
+LIMIT_S = 30
+
+
+def test_a_call_is_made_in_another_thread_and_is_over_when_it_returns() -> None:
+    """Once."""
+    found: list[int] = []
+    call_sheltered(lambda: found.append(threading.get_ident()))
+    assert len(found) == 1
+    assert found[0] != threading.get_ident()
+
+
+def test_what_the_function_raises_is_raised() -> None:
+    """Also what ends a thread without a word."""
+    for error in (ValueError("no"), SystemExit(3)):
+
+        def fail(error: BaseException = error) -> None:
+            raise error
+
+        with pytest.raises(type(error)) as found:
+            call_sheltered(fail)
+        assert found.value is error
+
+
+@pytest.fixture
+def first_threads_are_hit(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Ends two threads before they begin, as an interrupt does; gives those that were started."""
+    started: list[object] = []
+
+    def start(function, args):
+        started.append(function)
+        return start_new_thread(function if len(started) > 2 else lambda *_: None, args)
+
+    monkeypatch.setattr(shelter, "start_new_thread", start)
+    monkeypatch.setattr(shelter, "_PATIENCE_S", 0.01)
+    return started
+
+
+def test_a_thread_that_ended_before_it_began_is_followed_by_another(
+    first_threads_are_hit: list[object],
+) -> None:
+    """The call is made once all the same."""
+    found: list[int] = []
+    call_sheltered(lambda: found.append(1))
+    assert found == [1]
+    assert len(first_threads_are_hit) >= 3
+
+
+def test_a_call_that_takes_longer_than_a_thread_to_begin_is_made_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Slow is not gone."""
+    monkeypatch.setattr(shelter, "_PATIENCE_S", 0.001)
+    found: list[int] = []
+    goes_on = threading.Event()
+
+    def slow() -> None:
+        found.append(1)
+        goes_on.wait(0.1)
+
+    call_sheltered(slow)
+    assert found == [1]
+
+
+@pytest.mark.usefixtures("first_threads_are_hit")
+def test_steps_end_in_time_whoever_was_interrupted_when_the_first_deadline_was_set() -> None:
+    """The thread that ends them is there."""
+    found, step = Deadlines(), RunState(None, IDLE_HOOKS)
+    found.set(step, 1)
+    assert step.wake.wait(LIMIT_S)
+    assert isinstance(step.stop, errors.DeadlineExceededError)
