@@ -108,7 +108,7 @@ def _and_dequantize() -> None:
     SAMPLES.append(op(name, x, -1.0, 1.0, num_bits=0, error="out of range"))
     SAMPLES.append(op(name, x, -1.0, 1.0, num_bits=62, error="out of range"))
     SAMPLES.append(op(name, x, [-1.0], 1.0, range_given=True, error="rank|scalar"))
-    SAMPLES.append(op(name, x, [-1.0], [1.0], axis=1, range_given=True, error="equal|size"))
+    SAMPLES.append(op(name, x, [-1.0], [1.0], axis=1, range_given=True, error="equal|scalar"))
     SAMPLES.append(op(name, x, [-1.0], [1.0], axis=4, error="rank"))
     SAMPLES.append(op(name, x, -1.0, 1.0, axis=-3, error="xis"))
     SAMPLES.append(op("QuantizeAndDequantizeV3", x, -1.0, 1.0, 70, error="out of range"))

@@ -40,8 +40,8 @@ def test_slices_have_ranges_of_their_own():
             rows = [tf.dequantize(made[0][i], made[1][i], made[2][i], mode=mode) for i in range(3)]
             values = session.run([whole, tf.stack(rows)])
             np.testing.assert_array_equal(values[0], values[1])
-        rounded = tf.quantization.quantize_and_dequantize(
-            numbers, lows, highs, range_given=True, num_bits=4, axis=0
+        rounded = tf.raw_ops.QuantizeAndDequantizeV3(
+            input=numbers, input_min=lows, input_max=highs, num_bits=4, axis=0
         )
         rows = [
             tf.quantization.quantize_and_dequantize(
@@ -51,6 +51,20 @@ def test_slices_have_ranges_of_their_own():
         ]
         values = session.run([rounded, tf.stack(rows)])
         np.testing.assert_array_equal(values[0], values[1])
+
+
+def test_only_the_third_rounding_takes_ranges_by_slice():
+    """As in TensorFlow, V2 and V4 want scalars, whatever the axis; the error names what does."""
+    numbers = np.zeros((2, 3), np.float32)
+    for given, why in (([0.0] * 3, "must be a scalar.*V3"), (0.0, "rank 1 for input_min")):
+        for function in ("quantize_and_dequantize", "quantize_and_dequantize_v2"):
+            with tf.Graph().as_default(), tf.Session() as session:
+                ends = tf.placeholder_with_default(np.float32(given), None)
+                made = getattr(tf.quantization, function)(
+                    numbers, ends, ends, range_given=True, axis=1
+                )
+                with pytest.raises(tf.errors.InvalidArgumentError, match=why):
+                    session.run(made)
 
 
 def test_an_axis_that_is_none_is_refused():

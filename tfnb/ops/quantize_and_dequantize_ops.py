@@ -36,7 +36,7 @@ def _ends_like_input(c: InferenceContext) -> TensorShape:
     return c.inputs[0]
 
 
-def _check_range(xp: Any, x: Any, low: Any, high: Any, axis: int, given: bool) -> None:
+def _check_range(x: Any, low: Any, high: Any, axis: int, given: bool, scalars: bool) -> None:
     if axis < -1:
         raise errors.invalid_argument(f"Axis must be at least -1. Found {axis}")
     if axis != -1 and axis >= x.ndim:
@@ -45,16 +45,22 @@ def _check_range(xp: Any, x: Any, low: Any, high: Any, axis: int, given: bool) -
         )
     if not given:
         return
-    depth = 1 if axis == -1 else x.shape[axis]
     for name, value in (("input_min", low), ("input_max", high)):
-        if axis == -1 and value.ndim:
-            raise errors.invalid_argument(f"{name} must be a scalar, but its rank is {value.ndim}")
-        if axis != -1 and (value.ndim != 1 or value.shape[0] != depth):
+        if (scalars or axis == -1) and value.ndim:
             raise errors.invalid_argument(
-                f"{name} has incorrect size, expected {depth} was {value.size}"
+                f"{name} must be a scalar, but its rank is {value.ndim}. QuantizeAndDequantizeV3 "
+                "takes a range for each slice along an axis"
             )
-    if not bool(xp.all(low <= high)):
-        raise errors.invalid_argument("Invalid range: input_min > input_max")
+        if axis != -1 and value.ndim != 1:
+            raise errors.invalid_argument(
+                f"Shape must be rank 1 for {name}_tensor when the axis is specified"
+            )
+        if axis != -1 and value.size != x.shape[axis]:
+            raise errors.invalid_argument(
+                f"{name} has incorrect size, expected {x.shape[axis]} was {value.size}"
+            )
+    if axis == -1 and not low <= high:
+        raise errors.invalid_argument(f"Invalid range: input_min {low} > input_max {high}")
 
 
 def _rounded(
@@ -69,13 +75,14 @@ def _rounded(
     round_mode: str = "HALF_TO_EVEN",
     narrow_range: bool = False,
     axis: int = -1,
+    scalars: bool = True,
 ) -> Any:
     """The level nearest to each number; zero is one of the levels."""
     if not 0 < num_bits < (62 if signed_input else 63):
         raise errors.invalid_argument(
             f"num_bits is out of range: {num_bits} with signed_input {str(signed_input).lower()}"
         )
-    _check_range(xp, x, low, high, axis, range_given)
+    _check_range(x, low, high, axis, range_given, scalars)
     scalar = x.dtype.type
     if not x.size:
         return x
@@ -233,6 +240,7 @@ def quantize_and_dequantize_v3(
         range_given=range_given,
         narrow_range=narrow_range,
         axis=axis,
+        scalars=False,
     )
 
 
@@ -338,8 +346,7 @@ def quantize_and_dequantize(
 
     Args:
       input: a float tensor.
-      input_min: the smallest number that must be kept, if ``range_given``: a scalar, or a vector
-        with one per slice along ``axis``.
+      input_min: the smallest number that must be kept, if ``range_given``: a scalar.
       input_max: the largest.
       signed_input: whether the levels are those of signed integers.
       num_bits: how many bits these have.
@@ -347,7 +354,8 @@ def quantize_and_dequantize(
       round_mode: HALF_TO_EVEN or HALF_UP.
       name: name of the node.
       narrow_range: leave the lowest level out.
-      axis: the dimension whose slices have ranges of their own.
+      axis: the dimension whose slices have ranges of their own. As in TensorFlow, ranges that are
+        given are refused with an axis; ``tf.raw_ops.QuantizeAndDequantizeV3`` takes both.
 
     Raises:
       ValueError: a negative axis of a tensor of unknown rank.
