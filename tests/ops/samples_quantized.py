@@ -112,6 +112,9 @@ def _and_dequantize() -> None:
     SAMPLES.append(op(name, x, [-1.0], [1.0], axis=4, error="rank"))
     SAMPLES.append(op(name, x, -1.0, 1.0, axis=-3, error="xis"))
     SAMPLES.append(op("QuantizeAndDequantizeV3", x, -1.0, 1.0, 70, error="out of range"))
+    # A range the wrong way round is refused only where it is a scalar.
+    SAMPLES.append(op("QuantizeAndDequantizeV3", x, highs, lows, 8, axis=1))
+    SAMPLES.append(op("QuantizeAndDequantizeV3", x, 1.0, -1.0, 8, error="Invalid range"))
 
 
 def _requantize() -> None:

@@ -24,6 +24,11 @@ def _to_dense() -> None:
     SAMPLES.append(op("SparseToDense", [[3], [0]], [9], normal(2), zero, error="out of order"))
     SAMPLES.append(op("SparseToDense", [[3], [3]], [9], normal(2), zero, error="is repeated"))
     SAMPLES.append(op("SparseToDense", [[0, 0]], [9], normal(1), zero, error="output_shape|rank"))
+    for count in range(3):
+        places, scalar = np.zeros((count, 0), np.int64), np.zeros(0, np.int64)
+        call = ("SparseToDense", places, scalar, normal(count), zero)
+        SAMPLES.append(op(*call, validate_indices=False))
+    SAMPLES.append(op(*call, error="is repeated"))
 
 
 def _parts() -> None:

@@ -122,6 +122,8 @@ def _check_indices(indices: Array, shape: Array) -> None:
         why = f"is out of bounds: need 0 <= index < {shape.tolist()}"
     if len(indices) > 1:
         steps = np.diff(indices, axis=0)
+        if not steps.size:
+            steps = np.zeros((len(steps), 1), np.int64)  # of a scalar all are the same
         differs = steps != 0
         first = np.take_along_axis(steps, differs.argmax(axis=1)[:, None], axis=1)[:, 0]
         bad = first <= 0
@@ -196,7 +198,10 @@ def sparse_to_dense_op(
     out = np.empty(tuple(shape.tolist()), values.dtype)
     out[...] = np.asarray(default_value, values.dtype)
     # A repeated index adds nothing: the last one counts.
-    out[tuple(indices.T)] = values
+    if rank:
+        out[tuple(indices.T)] = values
+    elif count:
+        out[...] = values.flat[-1]
     return out
 
 
