@@ -26,7 +26,12 @@ _DTYPES = {
     "bool": dtypes.bool,
 }
 _FLOATS = [0.0, -0.0, 1.0, -1.5, 0.3, 7.0, 3e38, -3e38, 1e-40, np.inf, -np.inf, np.nan]
-_EXACT = {name: one for name, one in op_registry.all_ops().items() if one.expressions}
+_WRITTEN = {name: one for name, one in op_registry.all_ops().items() if one.expressions}
+_EXACT = {
+    name: one
+    for name, one in _WRITTEN.items()
+    if all(expression.is_elementwise for expression in one.expressions)
+}
 
 
 def values_of(dtype):
@@ -107,6 +112,30 @@ def test_an_expression_for_all_ranks_gives_the_kernels_bits(name, dtype):
             continue
         function = function_of(expression, kernel)
         for args in itertools.product(forms, repeat=count):
+            assert answer(function, args) == answer(kernel.compute, args)
+
+
+_MATRICES = [(2, 3), (3, 2), (3, 3), (1, 1), (3,), (), (0, 3), (3, 0), (2, 3, 3), (60, 60)]
+_MATRICES += [(3, 999), (999, 3)]
+
+
+@pytest.mark.parametrize("dtype", _DTYPES.values(), ids=_DTYPES)
+@pytest.mark.parametrize("transpose_b", [False, True])
+@pytest.mark.parametrize("transpose_a", [False, True])
+def test_a_product_of_matrices_gives_the_kernels_bits(transpose_a, transpose_b, dtype):
+    """Matrices that fit and that do not, what is none, and larger ones."""
+    definition = _WRITTEN["MatMul"]
+    if dtype not in {one.name: one for one in definition.op_def.attrs}["T"].allowed:
+        return
+    attrs = {"T": dtype, "transpose_a": transpose_a, "transpose_b": transpose_b}
+    kernel = create_kernel(definition, "node", attrs, CpuDevice("/device:CPU:0", 0))
+    rng = np.random.default_rng(3)
+    forms = [rng.integers(0, 9, shape).astype(dtype.numpy_dtype)[()] for shape in _MATRICES]
+    expressions = expressions_of(kernel)
+    assert len(expressions) == (dtype.is_floating and dtype.size > 2) + dtype.is_complex
+    for expression in expressions:
+        function = function_of(expression, kernel)
+        for args in itertools.product(forms, repeat=2):
             assert answer(function, args) == answer(kernel.compute, args)
 
 

@@ -10,10 +10,15 @@ several of them run tile by tile::
 
     add_v2.tile("{add}({x}, {y}, out={out})", add=np.add)
 
-An expression gives what the kernel gives, to the last bit, for every input it is allowed for, and
-the op works element by element: of scalars it makes a scalar.  Where it raises, the kernel is
-called with the same inputs and says what is wrong.  ``tests/ops/test_expressions.py`` holds each
-expression to its kernel.
+An expression gives what the kernel gives, to the last bit, for every input it is allowed for.
+Unless it says otherwise the op works element by element: of scalars it makes a scalar.  Where it
+raises, the kernel is called with the same inputs and says what is wrong.
+``tests/ops/test_expressions.py`` holds each expression to its kernel.
+
+Ops of a resource that lives for a step say what is to be called where a variable of the function
+holds the resource itself, and its handle is nowhere::
+
+    stack_push_v2.held("Stack", "{handle}.push({elem})", gives="elem")
 """
 
 from __future__ import annotations
@@ -46,6 +51,7 @@ class Expression:
       vector: of a tile, the input that has a number for each entry of the last dimension; "" if
         inputs are taken as they come.
       attrs: the values of attributes that it is for.
+      is_elementwise: whether it makes a scalar of scalars.
     """
 
     text: str
@@ -53,7 +59,8 @@ class Expression:
     scalars_only: bool = False
     names: Mapping[str, Any] = field(default_factory=dict)
     vector: str = ""
-    attrs: Mapping[str, str] = field(default_factory=dict)
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    is_elementwise: bool = True
 
     def write(self, args: Mapping[str, str], call: str, names: Mapping[str, str]) -> str:
         """The expression over variables.
@@ -71,6 +78,39 @@ class Expression:
         return _FIELD.sub(replace, self.text)
 
 
+@dataclass(slots=True, frozen=True)
+class Held:
+    """An op of a resource that a variable holds in place of the handle.
+
+    Attributes:
+      kind: of the resource.
+      text: what uses it, with inputs and attributes in braces; "" where the kernel is called, with
+        the resource for the handle.
+      gives: the input that is the last output as well.
+      names: what else stands in braces.
+    """
+
+    kind: str
+    text: str
+    gives: str
+    names: Mapping[str, Any]
+
+
+def held_of(kernel: OpKernel) -> Held | None:
+    """How a node uses a resource that a variable holds, if it can."""
+    found = kernel.definition.held_use
+    if found is None or kernel.device.device_type != "CPU":
+        return None
+    compute = kernel.compute
+    function = compute.func if isinstance(compute, partial) else compute
+    return found if function is kernel.definition.function else None
+
+
+def fill(text: str, names: Mapping[str, str]) -> str:
+    """A text with everything in braces replaced."""
+    return _FIELD.sub(lambda found: names[found[1]], text)
+
+
 def expressions_of(kernel: OpKernel) -> tuple[Expression, ...]:
     """The expressions that a node's kernel may be written as.
 
@@ -79,9 +119,14 @@ def expressions_of(kernel: OpKernel) -> tuple[Expression, ...]:
     """
     if not kernel.definition.expressions or not _is_own_kernel(kernel):
         return ()
-    dtype = kernel.attrs.get("T")
-    expressions = kernel.definition.expressions
-    return tuple(one for one in expressions if one.types is None or dtype in one.types)
+    attrs = kernel.attrs
+    dtype = attrs.get("T")
+    return tuple(
+        one
+        for one in kernel.definition.expressions
+        if (one.types is None or dtype in one.types)
+        and all(attrs.get(name) == value for name, value in one.attrs.items())
+    )
 
 
 def tile_of(kernel: OpKernel) -> Expression | None:

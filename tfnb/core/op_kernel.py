@@ -159,6 +159,9 @@ class OpKernelContext:
 
     __slots__ = ("device", "frame_id", "input_is_dead", "iteration", "kernel", "step")
 
+    # Whether a resource that lives for the step is given itself, and not a handle of it.
+    holds_resource = False
+
     def __init__(
         self,
         step: StepContext,
@@ -241,6 +244,13 @@ class OpKernelContext:
     def step_id(self) -> int:
         """The id of the running step, unique in the process."""
         return self.step.step_id
+
+
+class HoldingContext(OpKernelContext):
+    """That of a kernel whose resource a variable is going to hold."""
+
+    __slots__ = ()
+    holds_resource = True
 
 
 @dataclass(slots=True)

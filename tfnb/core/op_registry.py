@@ -27,7 +27,7 @@ from typing import Any
 from tfnb.core import dtypes, errors
 from tfnb.core.effects import Effect, parse_effects
 from tfnb.core.op_def import MISSING, OpDef, parse_op_def
-from tfnb.core.op_expression import Expression
+from tfnb.core.op_expression import Expression, Held
 
 type_of_kernel = Callable[..., Any]
 
@@ -49,6 +49,7 @@ class OpDefinition:
       expressions: the kernel as lines of Python, each for some types or ranks; the first that fits
         counts.
       tile_expression: how the kernel writes a tile of its result.
+      held_use: what is called where a variable holds the resource that the op is for.
       host_memory: names of inputs and outputs that stay in host memory on other devices than CPU.
       is_expensive: True or False where the op knows whether a thread of its own pays for its
         kernel; None: the runtime measures.
@@ -70,6 +71,7 @@ class OpDefinition:
         "expressions",
         "function",
         "gradient_function",
+        "held_use",
         "host_memory",
         "is_differentiable",
         "is_expensive",
@@ -112,6 +114,7 @@ class OpDefinition:
         self.effects: tuple[Effect, ...] = parse_effects(effects) if effects else ()
         self.expressions: tuple[Expression, ...] = ()
         self.tile_expression: Expression | None = None
+        self.held_use: Held | None = None
         self.builder_cache: Any = None
 
     @property
@@ -192,6 +195,8 @@ class OpDefinition:
         *,
         types: Iterable[Any] | None = None,
         scalars_only: bool = False,
+        attrs: Mapping[str, Any] | None = None,
+        is_elementwise: bool = True,
         **names: Any,
     ) -> OpDefinition:
         """Says what the kernel computes as a line of Python; see :mod:`tfnb.core.op_expression`.
@@ -201,10 +206,14 @@ class OpDefinition:
           types: the values of the attribute ``T`` that it is for; None: all that the op's own
             kernel serves.
           scalars_only: whether it holds for inputs of rank 0 only.
+          attrs: only for nodes with these values of attributes.
+          is_elementwise: whether it makes a scalar of scalars.
           **names: functions and constants that stand in braces.
         """
         only = None if types is None else frozenset(types)
-        self.expressions += (Expression(text, only, scalars_only, names),)
+        self.expressions += (
+            Expression(text, only, scalars_only, names, "", attrs or {}, is_elementwise),
+        )
         return self
 
     def tile(
@@ -220,6 +229,11 @@ class OpDefinition:
         """
         types = frozenset([dtypes.float32, dtypes.float64])
         self.tile_expression = Expression(text, types, False, names, vector, attrs or {})
+        return self
+
+    def held(self, kind: str, text: str = "", *, gives: str = "", **names: Any) -> OpDefinition:
+        """Says what uses the resource itself; see :class:`~tfnb.core.op_expression.Held`."""
+        self.held_use = Held(kind, text, gives, names)
         return self
 
     def not_differentiable(self) -> OpDefinition:

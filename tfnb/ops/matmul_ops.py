@@ -7,6 +7,8 @@ Corresponds to TensorFlow's ``matmul_op*.cc``, ``batch_matmul_op*.cc`` and ``spa
 
 from __future__ import annotations
 
+import itertools
+import math
 from functools import partial
 from typing import Any
 
@@ -170,6 +172,18 @@ def mat_mul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) ->
         # As below, with less ado.
         return left.dot(right)
     return _product(xp, left, right)
+
+
+# Small ones are never divided or turned.
+for _left, _right in itertools.product(("", ".T"), repeat=2):
+    mat_mul.expression(
+        f"{{a}}{_left}.dot({{b}}{_right})"
+        " if {a}.ndim == 2 == {b}.ndim and {a}.size < {most} > {b}.size else {kernel}",
+        types=[dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128],
+        attrs={"transpose_a": bool(_left), "transpose_b": bool(_right)},
+        is_elementwise=False,
+        most=math.isqrt(2 * _LEAST_PRODUCTS),
+    )
 
 
 @mat_mul.gradient

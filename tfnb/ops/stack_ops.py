@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,26 +26,26 @@ _numbers = itertools.count()
 
 
 class StackResource:
-    """One stack of one step; thread safe."""
+    """One stack of one step.
+
+    Attributes:
+      dtype: of its values.
+      push: puts a value on top; raises InvalidArgumentError where the stack is full or closed.
+    """
+
+    shape = ()  # that of a handle, for the variable that holds the stack in a handle's place
 
     def __init__(self, dtype: Any, max_size: int) -> None:
         self.dtype = dtype
-        self.max_size = max_size
-        self._lock = threading.Lock()
-        self._values: list[Any] = []  # guarded by self._lock
+        self._max_size = max_size
+        self._values: list[Any] = []
         self._is_closed = False
+        self.push = self._values.append if max_size < 0 else self._push_limited
 
-    def push(self, value: Any) -> None:
-        """Puts a value on top.
-
-        Raises:
-          InvalidArgumentError: the stack is full or closed.
-        """
-        with self._lock:
-            self._check_open()
-            if 0 <= self.max_size <= len(self._values):
-                raise errors.invalid_argument(f"Stack[] overflowed its max_size ({self.max_size})")
-            self._values.append(value)
+    def _push_limited(self, value: Any) -> None:
+        if len(self._values) >= self._max_size:
+            raise errors.invalid_argument(f"Stack[] overflowed its max_size ({self._max_size})")
+        self._values.append(value)
 
     def pop(self) -> Any:
         """Takes the value on top.
@@ -54,13 +53,12 @@ class StackResource:
         Raises:
           InvalidArgumentError: the stack is empty or closed.
         """
-        with self._lock:
+        if not self._values:
             self._check_open()
-            if not self._values:
-                raise errors.invalid_argument(
-                    f"Stack[] is empty when calling Pop(). It may hold {self.dtype.name} values."
-                )
-            return self._values.pop()
+            raise errors.invalid_argument(
+                f"Stack[] is empty when calling Pop(). It may hold {self.dtype.name} values."
+            )
+        return self._values.pop()
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -68,18 +66,23 @@ class StackResource:
 
     def close(self) -> None:
         """Forgets the values."""
-        with self._lock:
-            self._is_closed = True
-            self._values.clear()
+        self._is_closed = True
+        self.push = lambda value: self._check_open()
+        self._values.clear()
 
 
-def _new(ctx: OpKernelContext, dtype: Any, max_size: int, stack_name: str) -> ResourceHandle:
+def _new(ctx: OpKernelContext, dtype: Any, max_size: int, stack_name: str) -> Any:
+    stack = StackResource(dtype, max_size)
+    if ctx.holds_resource:
+        return stack
     name = f"{stack_name or ctx.node_name}_{next(_numbers)}"
-    ctx.step_container.create(_CONTAINER, _TYPE, name, StackResource(dtype, max_size))
+    ctx.step_container.create(_CONTAINER, _TYPE, name, stack)
     return ctx.step_container.make_handle(name, _TYPE, container=_CONTAINER, dtype=dtype)
 
 
-def _find(ctx: OpKernelContext, handle: ResourceHandle) -> StackResource:
+def _find(ctx: OpKernelContext, handle: Any) -> StackResource:
+    if handle.__class__ is StackResource:
+        return handle  # held by an emitted function
     found: StackResource = ctx.step_container.lookup(handle)
     return found
 
@@ -215,6 +218,12 @@ def stack_close(ctx: OpKernelContext, handle: Any) -> None:
     """Forgets the stack's values before the step ends."""
     _find(ctx, _handle_of(handle)).close()
 
+
+# In an emitted function.
+stack_v2.held(_TYPE)
+stack_close_v2.held(_TYPE)
+stack_push_v2.held(_TYPE, "{handle}.push({elem})", gives="elem")
+stack_pop_v2.held(_TYPE, "{handle}.pop()")
 
 for _op in (stack_v2, stack_push_v2, stack_pop_v2, stack_close_v2):
     _op.not_differentiable()

@@ -17,7 +17,7 @@ from tfnb.core import errors
 from tfnb.core.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from tfnb.core.dtypes import DType
 
@@ -37,7 +37,13 @@ class Cleared(tuple[int, ...]):
 
 
 class TensorArrayResource:
-    """One TensorArray of one step; thread safe."""
+    """One TensorArray of one step.
+
+    The kernels of a step that share something run in one thread; what takes a lock here takes it
+    for whoever looks at a step from outside.
+    """
+
+    shape = ()  # that of a handle, for the variable that holds the array in a handle's place
 
     def __init__(
         self,
@@ -64,16 +70,30 @@ class TensorArrayResource:
         self.values: dict[int, Any] = {}  # guarded by self.lock
         self.read_places: set[int] = set()  # guarded by self.lock; of those that stay
         self.shapes: dict[int, tuple[int, ...]] = {}  # of a forward array's elements
-        self._form: tuple[Any, Any] = (None, None)  # guarded by self.lock
-        self._cleared = Cleared()  # guarded by self.lock
+        self._gradients: dict[str, TensorArrayResource] = {}  # guarded by self.lock
+        # The form of all elements, as far as they have one: class, shape, and element type. What
+        # has it is not looked at again; no class where there are several forms, or none yet.
+        self._class: Any = None
+        self._shape: Any = None
+        self._element_dtype: Any = None
+        self._cleared = Cleared()
+        self._is_mixed = False
         self.is_closed = False
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all elements that were written are known to have one shape."""
+        return self._class is not None
 
     def close(self) -> None:
         """Forgets the elements."""
         with self.lock:
             self.is_closed = True
-            self._form = (None, None)
+            self._forget_form()
             self.values.clear()
+
+    def _forget_form(self) -> None:
+        self._class, self._is_mixed = None, True
 
     def check_open(self) -> None:
         """Refuses a closed array."""
@@ -92,34 +112,36 @@ class TensorArrayResource:
           InvalidArgumentError: the place is out of range or written already, or the value has
             another dtype or shape than the array's elements.
         """
-        with self.lock:
-            # Nearly every write: what was looked at once is not looked at again.
-            shape, dtype = self._form
-            if (
-                value.__class__ is _ndarray
-                and value.shape == shape
-                and value.dtype is dtype
-                and index not in self.values
-                and 0 <= index < self._size
-                and index not in self.read_places
-            ):
-                self.values[index] = value
-            else:
-                self._write_checked(index, value)
+        index = int(index)
+        if (
+            value.__class__ is self._class
+            and value.shape == self._shape
+            and value.dtype is self._element_dtype
+            and index not in self.values
+            and -1 < index < self._size
+        ):
+            # Nearly every write.
+            self.values[index] = value
+        else:
+            self._write_checked(index, value)
 
     def write_rows(self, places: Sequence[int], rows: Any) -> None:
         """Writes the rows of a tensor; those before one that is refused stay."""
-        with self.lock:
-            values, is_known = self.values, False
-            is_plain = rows.__class__ is _ndarray and rows.ndim > 1 and not self.read_places
-            for index, value in zip(places, rows, strict=True):
-                if is_known and index not in values and 0 <= index < self._size:
-                    values[index] = value
-                else:
-                    self.write(index, value)
-                    is_known = is_plain  # the others have the form of the first
+        values, is_known = self.values, False
+        is_plain = rows.__class__ is _ndarray and rows.ndim > 1
+        for index, value in zip(places, rows, strict=True):
+            if is_known and index not in values and -1 < index < self._size:
+                values[index] = value
+            else:
+                self.write(index, value)
+                # The others have the form of the first.
+                is_known = is_plain and self._class is not None
 
     def _write_checked(self, index: int, value: Any) -> None:
+        with self.lock:
+            self._check_and_write(index, value)
+
+    def _check_and_write(self, index: int, value: Any) -> None:
         self.check_open()
         if index < 0 or (index >= self._size and not self.dynamic_size):
             raise errors.invalid_argument(
@@ -149,8 +171,21 @@ class TensorArrayResource:
                 )
             value = before + value
         self.values[index] = value
-        if hasattr(value, "dtype"):
-            self._form = (value.shape, value.dtype)
+        self._note_form(value)
+
+    def _note_form(self, value: Any) -> None:
+        if self._is_mixed or not hasattr(value, "dtype"):
+            self._forget_form()
+        elif self._class is None:
+            self._class, self._shape = value.__class__, value.shape
+            self._element_dtype = value.dtype
+            self._cleared = Cleared(value.shape)
+        elif (
+            value.__class__ is not self._class
+            or value.shape != self._shape
+            or value.dtype is not self._element_dtype
+        ):
+            self._forget_form()
 
     def _check_form(self, index: int, value: Any) -> None:
         shape = TensorShape(list(np.shape(value)))
@@ -177,21 +212,26 @@ class TensorArrayResource:
           InvalidArgumentError: the place is out of range, was cleared, or holds nothing of a known
             shape.
         """
+        index = int(index)
+        value = self.values.get(index)
+        if value.__class__ is not self._class:
+            return self._read_checked(xp, index)
+        # Nearly every read.
+        if self.clear_after_read:
+            self.values[index] = self._cleared
+        elif not self.adds_up:
+            self.read_places.add(index)
+        return value
+
+    def _read_checked(self, xp: Any, index: int) -> Any:
         with self.lock:
-            if self.is_closed:
-                self.check_open()
+            self.check_open()
             if not 0 <= index < self._size:
                 raise errors.invalid_argument(
                     f"TensorArray {self.name}: Tried to read from index {index} but array size "
                     f"is: {self._size}"
                 )
             value = self.values.get(index)
-            if value.__class__ is _ndarray and self.clear_after_read:
-                # Nearly every read.
-                if value.shape != self._cleared:
-                    self._cleared = Cleared(value.shape)
-                self.values[index] = self._cleared
-                return value
             if value.__class__ is Cleared:
                 raise errors.invalid_argument(
                     f"TensorArray {self.name}: Could not read index {index} twice because it was "
@@ -201,17 +241,26 @@ class TensorArrayResource:
                 value = self._zeros(xp, index)
             if self.clear_after_read:
                 shape = value.shape if hasattr(value, "dtype") else np.shape(value)
-                if shape != self._cleared:
-                    self._cleared = Cleared(shape)
-                self.values[index] = self._cleared
-            else:
+                self.values[index] = self._cleared if shape == self._cleared else Cleared(shape)
+            elif not self.adds_up:
+                if index not in self.values:
+                    self._forget_form()  # so that writing to the place is refused
                 self.read_places.add(index)
             return value
 
-    def read_all(self, xp: Any, places: Iterable[int]) -> list[Any]:
+    def read_all(self, xp: Any, places: Sequence[int]) -> list[Any]:
         """The elements at several places."""
-        with self.lock:
+        found = [self.values.get(index) for index in places]
+        if self._class is None or {value.__class__ for value in found} != {self._class}:
             return [self.read(xp, index) for index in places]
+        if self.clear_after_read:
+            cleared = dict.fromkeys(places, self._cleared)
+            if len(cleared) < len(found):  # one is asked for twice
+                return [self.read(xp, index) for index in places]
+            self.values.update(cleared)
+        elif not self.adds_up:
+            self.read_places.update(places)
+        return found
 
     def _zeros(self, xp: Any, index: int) -> Any:
         shape = self.shapes.get(index)
@@ -232,6 +281,17 @@ class TensorArrayResource:
                 "string was written there, and no string stands for zero."
             )
         return xp.zeros(shape, self.dtype.numpy_dtype)
+
+    def gradient_for(self, source: str, prepended: tuple[int, ...] = ()) -> TensorArrayResource:
+        """The array for gradients of this one's elements; the same one for the same ``source``.
+
+        Raises:
+          InvalidArgumentError: this one is closed, or holds gradients itself.
+        """
+        found = self._gradients.get(source)
+        if found is None:
+            found = self._gradients[source] = self.gradient(f"{self.name}@{source}", prepended)
+        return found
 
     def gradient(self, name: str, prepended: tuple[int, ...] = ()) -> TensorArrayResource:
         """The array that gradients of this one's elements are written to.

@@ -57,6 +57,8 @@ def find_tensor_array(ctx: OpKernelContext, handle: Any) -> TensorArrayResource:
     Raises:
       NotFoundError: the step has no such array.
     """
+    if handle.__class__ is TensorArrayResource:
+        return handle  # held by an emitted function
     if handle.__class__ is TensorArrayHandle and handle.step is ctx.step:
         known: TensorArrayResource | None = handle.array()
         if known is not None:
@@ -76,7 +78,9 @@ def _pair(handle: Any) -> list[bytes]:
     return found
 
 
-def _register(ctx: OpKernelContext, name: str, array: TensorArrayResource) -> ResourceHandle:
+def _register(ctx: OpKernelContext, name: str, array: TensorArrayResource) -> Any:
+    if ctx.holds_resource:
+        return array
     ctx.step_container.create(_CONTAINER, _TYPE, name, array)
     return _handle(ctx, name, array)
 
@@ -177,11 +181,13 @@ def tensor_array_v3(
 
 def _make_gradient(
     ctx: OpKernelContext, handle: Any, source: str, prepended: tuple[int, ...]
-) -> ResourceHandle:
+) -> Any:
     forward = find_tensor_array(ctx, handle)
+    if handle is forward:
+        return forward.gradient_for(source, prepended)
     name = f"{forward.name}@{source}"
     array = ctx.step_container.lookup_or_create(
-        _CONTAINER, _TYPE, name, lambda: forward.gradient(name, prepended)
+        _CONTAINER, _TYPE, name, lambda: forward.gradient_for(source, prepended)
     )
     return _handle(ctx, name, array)
 
@@ -230,7 +236,7 @@ def tensor_array_write_v3(
     ctx: OpKernelContext, handle: Any, index: Any, value: Any, flow_in: Any
 ) -> Any:
     """Writes an element."""
-    find_tensor_array(ctx, handle).write(int(index), value)
+    find_tensor_array(ctx, handle).write(index, value)
     return flow_in
 
 
@@ -249,7 +255,7 @@ def tensor_array_read_v3(
     array = find_tensor_array(ctx, handle)
     if array.dtype is not dtype:
         _check_dtype(array, dtype)
-    return array.read(ctx.device.xp, int(index))
+    return array.read(ctx.device.xp, index)
 
 
 def _check_dtype(array: TensorArrayResource, dtype: Any) -> None:
@@ -290,7 +296,7 @@ def tensor_array_gather_v3(
         return ctx.xp.zeros((0, *shape.as_list()), empty)
     elements = array.read_all(ctx.xp, indices.tolist())
     first = np.shape(elements[0])
-    shapes = [one.shape if one.__class__ is np.ndarray else np.shape(one) for one in elements]
+    shapes = () if array.is_uniform else map(np.shape, elements)
     for position, shape_of_one in enumerate(shapes):
         if shape_of_one != first:
             raise errors.invalid_argument(
@@ -445,6 +451,17 @@ def tensor_array_close_v3(ctx: OpKernelContext, handle: Any) -> None:
     """Forgets the array's elements before the step ends."""
     find_tensor_array(ctx, handle).close()
 
+
+# In an emitted function.
+for _op in (
+    tensor_array_v3, tensor_array_grad_with_shape, tensor_array_gather_v3,
+    tensor_array_scatter_v3, tensor_array_concat_v3, tensor_array_split_v3, tensor_array_size_v3,
+    tensor_array_close_v3,
+):  # fmt: skip
+    _op.held(_TYPE)
+tensor_array_grad_v3.held(_TYPE, "{handle}.gradient_for({source})", gives="flow_in")
+tensor_array_write_v3.held(_TYPE, "{handle}.write({index}, {value})", gives="flow_in")
+tensor_array_read_v3.held(_TYPE, "{handle}.read({xp}, {index})", xp=np)
 
 for _op in (tensor_array_size_v3, tensor_array_close_v3, tensor_array_grad_v3, tensor_array_v3):
     _op.not_differentiable()

@@ -364,3 +364,12 @@ for _op in (
     tensor_array_size, tensor_array_size_v2, tensor_array_close, tensor_array_close_v2,
 ):  # fmt: skip
     _op.not_differentiable()
+
+# What several ops share stays with the thread that drives the step: handles that are strings do not
+# say that they are handles.
+for _op in (
+    tensor_array_v2, tensor_array_grad_v2, tensor_array_close_v2, tensor_array_concat_v2,
+    tensor_array_gather_v2, tensor_array_read_v2, tensor_array_scatter_v2, tensor_array_size_v2,
+    tensor_array_split_v2, tensor_array_write_v2,
+):  # fmt: skip
+    _op.is_expensive = False

@@ -55,6 +55,7 @@ from tfnb.common_runtime.lowering.clusters import (
     vector_args,
 )
 from tfnb.common_runtime.lowering.frees import place_frees
+from tfnb.common_runtime.lowering.held import find_held, makes_handle
 from tfnb.common_runtime.lowering.program import (
     Assign,
     Block,
@@ -80,8 +81,8 @@ from tfnb.common_runtime.lowering.sums import first_sum, last_sum, next_sum, spr
 from tfnb.common_runtime.lowering.waits import waiter
 from tfnb.common_runtime.running_nodes import register_emitted
 from tfnb.core import errors
-from tfnb.core.op_expression import Expression, expressions_of, tile_of
-from tfnb.core.op_kernel import OpKernelContext
+from tfnb.core.op_expression import Expression, Held, expressions_of, fill, tile_of
+from tfnb.core.op_kernel import HoldingContext, OpKernelContext, kernel_attr
 from tfnb.core.resource_mgr import RefCell
 
 if TYPE_CHECKING:
@@ -205,6 +206,7 @@ class _Writer:
         self._program = program
         self._immutable = immutable
         self._devices_to_sync = immutable.devices_to_sync
+        find_held(program)
         spread_sums(program)
         self._scalars = scalar_registers(program, scalar_args)
         find_clusters(program)
@@ -230,6 +232,7 @@ class _Writer:
             "context": OpKernelContext,
             "count": itertools.count,
             "first_sum": first_sum,
+            "holding": HoldingContext,
             "last_sum": last_sum,
             "lists": (tuple, list),
             "next_sum": next_sum,
@@ -370,14 +373,14 @@ class _Writer:
 
     def _loop(self, loop: Loop) -> None:
         inside = [
-            one.item
+            one
             for one in _instructions_of_frame(loop.body)
-            if isinstance(one, Compute) and one.item.action == CONTEXT
+            if isinstance(one, Compute) and one.takes_context
         ]
         if inside:
             self._line(f"frame{loop.number} = new_frame()")
-        for item in inside:
-            self._line(f"x{item.id} = {self._context(item, f', frame{loop.number}')}")
+        for one in inside:
+            self._line(f"x{one.item.id} = {self._context(one, f', frame{loop.number}')}")
         first = len(self.items)
         self._line(f"for turn{loop.number} in count():")
         self.lines[-1] = f"{self.lines[-1]:<44}  # frame {loop.frame_name!a}"
@@ -555,6 +558,10 @@ class _Writer:
                 text = f"{instruction.results[0]} = {written}"
                 self.expressions.add(len(self.items))
                 self._made.add(instruction.results[0])
+            elif instruction.held and instruction.held.text:
+                self._check(_COST_OF_EXPRESSION)
+                self._line(self._use(instruction, instruction.held), item, args)
+                return
             else:
                 self._check(1)
                 text = self._call(instruction)
@@ -603,7 +610,7 @@ class _Writer:
                 self._line(f"x{item.id}.iteration = turn{self._inside[-1]}")
                 args = [f"x{item.id}", *args]
             else:
-                args = [self._context(item), *args]
+                args = [self._context(instruction), *args]
         call = self._kernel(item, args)
         if item.num_outputs == 0:
             return call
@@ -612,11 +619,26 @@ class _Writer:
         comma = "," if item.num_outputs == 1 else ""
         return f"{', '.join(results)}{comma} = outputs({self._item(item)}, {call})"
 
-    def _context(self, item: NodeItem, place: str = "") -> str:
+    def _context(self, instruction: Compute, place: str = "") -> str:
+        item = instruction.item
         assert item.kernel is not None
         self.names[f"n{item.id}"] = item.kernel
         device = self._name(item.kernel.device, "d")
-        return f"context(step, {device}, n{item.id}{place})"
+        kind = "holding" if instruction.held and makes_handle(instruction) else "context"
+        return f"{kind}(step, {device}, n{item.id}{place})"
+
+    def _use(self, instruction: Compute, held: Held) -> str:
+        """What uses a resource that a register holds."""
+        item, results = instruction.item, instruction.results
+        assert item.kernel is not None
+        op_def, attrs = item.kernel.definition.op_def, item.kernel.attrs
+        names = {one.name: arg for one, arg in zip(op_def.inputs, instruction.args, strict=True)}
+        given = f"; {results[-1]} = {names[held.gives]}" if held.gives else ""
+        for name, value in {**attrs, **held.names}.items():
+            if f"{{{name}}}" in held.text:
+                names[name] = self._name(kernel_attr(value), "f")
+        made = results[:-1] if given else results
+        return f"{''.join(f'{one} = ' for one in made)}{fill(held.text, names)}{given}"
 
     def _kernel(self, item: NodeItem, args: list[str]) -> str:
         """The call of a kernel: what it was bound to is written out, which is faster."""

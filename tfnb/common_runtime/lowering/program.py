@@ -22,17 +22,29 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tfnb.common_runtime.immutable_executor_state import CONTEXT
+
 if TYPE_CHECKING:
     from tfnb.common_runtime.immutable_executor_state import NodeItem
+    from tfnb.core.op_expression import Held
 
 
 @dataclass(slots=True, eq=False)
 class Compute:
-    """A node runs: results = kernel(args)."""
+    """A node runs: results = kernel(args).
+
+    With ``held`` a register holds the resource of its handle.
+    """
 
     item: NodeItem
     args: list[str]
     results: list[str]
+    held: Held | None = None
+
+    @property
+    def takes_context(self) -> bool:
+        """Whether it calls a kernel that takes the context."""
+        return self.item.action == CONTEXT and not (self.held and self.held.text)
 
 
 @dataclass(slots=True, eq=False)

@@ -63,7 +63,10 @@ def _sources(
         item = instruction.item
         if item.action == ARG:
             return [] if item.argument_index in scalar_args else None
-        if item.kernel is None or not expressions_of(item.kernel):
+        if item.kernel is None:
+            return None
+        expressions = expressions_of(item.kernel)
+        if not expressions or not expressions[0].is_elementwise:
             return None
         return [(result, arg) for result in instruction.results for arg in instruction.args]
     if isinstance(instruction, Assign):
