@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.ops.samples import Many, Sample, checked, normal, op, sweep
+from tests.ops.samples import Many, Sample, checked, normal, op, sweep, uniform
 
 SAMPLES: list[Sample | list[Sample]] = []
 
@@ -237,9 +237,28 @@ def _fused_convolutions() -> None:
     )
 
 
+def _compositions() -> None:
+    names = (
+        "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Elu Exp Expm1 Floor Inv Log Log1p Neg "
+        "Reciprocal Relu Relu6 Rint Round Rsqrt Selu Sigmoid Sin Sinh Sqrt Square Tan Tanh"
+    )
+    x = uniform(3, 4, seed=5)
+    rows = [op("_UnaryOpsComposition", x, op_names=[name]) for name in names.split()]
+    rows += [
+        op("_UnaryOpsComposition", x.astype(dtype), op_names=["Square", "Neg", "Exp", "Sqrt"])
+        for dtype in (np.float16, np.float32, np.float64)
+    ]
+    rows += [
+        op("_UnaryOpsComposition", x, op_names=[], error="at least one op"),
+        op("_UnaryOpsComposition", x, op_names=["Neg", "Foo"], error="registered for op: Foo"),
+    ]
+    SAMPLES.extend(checked(row, gradient=False) for row in rows)
+
+
 _einsum()
 _fused()
 _fused_convolutions()
+_compositions()
 
 # Two equations may need the same row.
 SAMPLES = list(

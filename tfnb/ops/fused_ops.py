@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tfnb.core import errors
+from tfnb.core import errors, op_registry
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import InferenceContext, merge_shapes
+from tfnb.core.shape_inference import InferenceContext, merge_shapes, unchanged_shape
 from tfnb.ops.activation_ops import elu, leaky_relu_op, relu, relu6_op
 from tfnb.ops.broadcasting import shape_text
-from tfnb.ops.conv_ops import conv2d_op
+from tfnb.ops.conv_ops import conv2d_op, depthwise_conv2d_native_op
 from tfnb.ops.cwise_unary_ops import sigmoid_op
 from tfnb.ops.matmul_ops import mat_mul, matmul_shape
 from tfnb.ops.normalization_ops import fused_batch_norm_v3
@@ -172,6 +172,78 @@ def _fused_conv2d(
         factor = scale / xp.sqrt(variance + np.float32(epsilon))
         result = ((result - mean) * factor + offset).astype(x.dtype, copy=False)
     return _activated(xp, result, activation, leakyrelu_alpha) if activation else result
+
+
+@register_op(
+    "_FusedDepthwiseConv2dNative",
+    "input: T, filter: T, *args: num_args * T -> output: T",
+    "T: {half, bfloat16, float, double}",
+    "num_args: int >= 0",
+    "strides: list(int)",
+    "padding: {'SAME', 'VALID'}",
+    "data_format: {'NHWC', 'NCHW'} = 'NHWC'",
+    "dilations: list(int) = [1, 1, 1, 1]",
+    "fused_ops: list(string) = []",
+    "epsilon: float = 9.99999975e-05",
+    "leakyrelu_alpha: float = 0.200000003",
+    shape=depthwise_conv2d_native_op.shape_function,
+)
+def _fused_depthwise_conv2d(
+    xp: Any,
+    x: Any,
+    filter: Any,
+    args: Any,
+    *,
+    strides: list[int],
+    padding: str,
+    data_format: str,
+    dilations: list[int],
+    fused_ops: Any,
+    leakyrelu_alpha: float,
+) -> Any:
+    """The activation of a convolution of each channel by itself plus bias."""
+    _, activation = _parts(fused_ops, ("BiasAdd",), _ACTIVATIONS)
+    if len(args) != 1:
+        raise errors.invalid_argument("Fused DepthwiseConv2D must have one extra argument: bias.")
+    result = depthwise_conv2d_native_op.function(  # type: ignore[misc]
+        xp,
+        x,
+        filter,
+        strides=strides,
+        padding=padding,
+        explicit_paddings=[],
+        data_format=data_format,
+        dilations=dilations,
+    )
+    result = result + _bias(args[0], result.shape[-1])
+    return _activated(xp, result, activation, leakyrelu_alpha) if activation else result
+
+
+_COMPOSED = (
+    "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Elu Exp Expm1 Floor Inv Log Log1p Neg "
+    "Reciprocal Relu Relu6 Rint Round Rsqrt Selu Sigmoid Sin Sinh Sqrt Square Tan Tanh"
+)
+
+
+@register_op(
+    "_UnaryOpsComposition",
+    "x: T -> y: T",
+    "T: {float, half, double}",
+    "op_names: list(string)",
+    shape=unchanged_shape,
+)
+def _unary_ops_composition(xp: Any, x: Any, *, op_names: Any) -> Any:
+    """What the ops of these names make of x, one after the other."""
+    if not op_names:
+        raise errors.invalid_argument("Unary op composition must have at least one op")
+    for name in op_names:
+        if name not in _COMPOSED.split():
+            raise errors.invalid_argument(
+                f"Do not have a compute function registered for op: {name}"
+            )
+    for name in op_names:
+        x = op_registry.get(name).function(xp, x)  # type: ignore[misc]
+    return x
 
 
 def _fused_norm_ex_shape(c: InferenceContext) -> list[TensorShape]:
