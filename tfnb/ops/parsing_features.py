@@ -16,6 +16,7 @@ from tfnb.framework.tensor import Tensor
 from tfnb.ops import array_ops, math_ops
 from tfnb.ops.control_flow_assert import assert_
 from tfnb.ops.example_ops import parse_example_v2_op
+from tfnb.ops.ragged_features import RaggedFeature, from_outputs
 from tfnb.ops.sequence_example_ops import parse_sequence_example_v2_op
 from tfnb.ops.with_dependencies import with_dependencies
 
@@ -73,16 +74,6 @@ class SparseFeature(NamedTuple):
     already_sorted: bool = False
 
 
-class RaggedFeature(NamedTuple):
-    """Any number of values; a RaggedTensor, which tfnb does not have."""
-
-    dtype: Any
-    value_key: str | None = None
-    partitions: Any = ()
-    row_splits_dtype: Any = dtypes.int32
-    validate: bool = False
-
-
 class _Columns:
     """The features wanted of one kind of message, sorted into sparse and dense ones."""
 
@@ -93,24 +84,34 @@ class _Columns:
         self.dense_types: list[DType] = []
         self.dense_shapes: list[TensorShape] = []
         self.dense_defaults: dict[str, Any] = {}
+        self.ragged: dict[str, tuple[DType, DType]] = {}  # types of values and of splits
         for key in sorted(features or {}):
             feature = (features or {})[key]
-            if isinstance(feature, RaggedFeature):
-                raise NotImplementedError(
-                    f"tfnb has no RaggedTensor, which feature '{key}' would be; use VarLenFeature."
-                )
             if not isinstance(feature, allowed):
                 raise ValueError(f"Unsupported {type(feature).__name__} {feature} for key '{key}'")
             self._add(key, feature)
-        both = set(self.dense_keys) & set(self.sparse_keys)
-        if both:
-            raise ValueError(
-                f"Dense and sparse keys must not intersect; dense_keys: {self.dense_keys}, "
-                f"sparse_keys: {self.sparse_keys}, intersection: {both}"
-            )
+        kinds = {"dense": self.dense_keys, "sparse": self.sparse_keys, "ragged": [*self.ragged]}
+        for one, other in (("dense", "sparse"), ("dense", "ragged"), ("ragged", "sparse")):
+            both = {*kinds[one]} & {*kinds[other]}
+            if both:
+                raise ValueError(
+                    f"{one.capitalize()} and {other} keys must not intersect; {one}_keys: "
+                    f"{kinds[one]}, {other}_keys: {kinds[other]}, intersection: {both}"
+                )
 
     def __len__(self) -> int:
-        return len(self.sparse_keys) + len(self.dense_keys)
+        return len(self.keys)
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of what is read, in the order of the ops' outputs."""
+        return [*self.sparse_keys, *self.dense_keys, *self.ragged]
+
+    @property
+    def ragged_types(self) -> tuple[list[DType], list[DType]]:
+        """The types of values and of splits of what is ragged."""
+        types = self.ragged.values()
+        return [one for one, _ in types], [other for _, other in types]
 
     def _add(self, key: str, feature: Any) -> None:
         if not feature.dtype:
@@ -118,6 +119,10 @@ class _Columns:
             raise ValueError(f"Missing type for feature {key}. Received feature={feature}{end}")
         if isinstance(feature, VarLenFeature):
             self._add_sparse(key, feature.dtype)
+            return
+        if isinstance(feature, RaggedFeature):
+            for column, dtype in feature.columns(key):
+                self._add_ragged(column, dtype, feature.row_splits_dtype)
             return
         if isinstance(feature, SparseFeature):
             if not feature.index_key:
@@ -160,6 +165,15 @@ class _Columns:
         known = self.sparse_types[self.sparse_keys.index(key)]
         if known != dtype:
             raise ValueError(f"Conflicting type {known} vs {dtype} for feature {key}.")
+
+    def _add_ragged(self, key: str, dtype: DType, splits_dtype: DType) -> None:
+        known = self.ragged.setdefault(key, (dtype, splits_dtype))
+        if known[0] != dtype:
+            raise ValueError(f"Conflicting type {known[0]} vs {dtype} for feature {key}.")
+        if known[1] != splits_dtype:
+            raise ValueError(
+                f"Conflicting partition type {known[1]} vs {splits_dtype} for feature {key}."
+            )
 
     def default_tensors(self) -> list[Any]:
         """What dense features that are missing are replaced with; empty for required ones."""
@@ -225,6 +239,36 @@ def parse_example(
     """
     if not features:
         raise ValueError(f"Argument `features` cannot be None or falsy. Got {features}")
+    columns = columns_of_example(features)
+    value_types, split_types = columns.ragged_types
+    with name_scope(name, "ParseExample", [serialized, example_names]):
+        serialized = convert_to_tensor(serialized, name="serialized")
+        outputs = parse_example_v2_op(
+            serialized,
+            _strings([]) if example_names is None else example_names,
+            _strings(columns.sparse_keys),
+            _strings(columns.dense_keys),
+            _strings([*columns.ragged]),
+            columns.default_tensors(),
+            num_sparse=len(columns.sparse_keys),
+            sparse_types=columns.sparse_types,
+            ragged_value_types=value_types,
+            ragged_split_types=split_types,
+            dense_shapes=columns.dense_shapes,
+            name=name,
+        )
+        sparse = _sparse_tensors(*outputs[:3])
+        ragged = from_outputs(serialized, outputs[4], outputs[5])
+        found = dict(zip(columns.keys, [*sparse, *outputs[3], *ragged], strict=True))
+    return put_together(features, found)
+
+
+def columns_of_example(features: Mapping[str, Any]) -> _Columns:
+    """What has to be read of Example messages.
+
+    Raises:
+      ValueError: a feature is not allowed, or two of them contradict each other.
+    """
     wanted = dict(features)
     for key, feature in features.items():
         if isinstance(feature, FixedLenSequenceFeature):
@@ -233,32 +277,12 @@ def parse_example(
                     "Unsupported: FixedLenSequenceFeature requires allow_missing to be True."
                 )
             wanted[key] = feature._replace(shape=[None, *feature.shape])
-    allowed = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature)
-    columns = _Columns(wanted, allowed)
-    with name_scope(name, "ParseExample", [serialized, example_names]):
-        serialized = convert_to_tensor(serialized, name="serialized")
-        outputs = parse_example_v2_op(
-            serialized,
-            _strings([]) if example_names is None else example_names,
-            _strings(columns.sparse_keys),
-            _strings(columns.dense_keys),
-            _strings([]),
-            columns.default_tensors(),
-            num_sparse=len(columns.sparse_keys),
-            sparse_types=columns.sparse_types,
-            ragged_value_types=[],
-            ragged_split_types=[],
-            dense_shapes=columns.dense_shapes,
-            name=name,
-        )
-        sparse = _sparse_tensors(*outputs[:3])
-        keys = [*columns.sparse_keys, *columns.dense_keys]
-        found = dict(zip(keys, [*sparse, *outputs[3]], strict=True))
-    return _with_sparse_features(features, found)
+    one = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature, RaggedFeature)
+    return _Columns(wanted, one)
 
 
-def _with_sparse_features(features: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """Puts values and indices of SparseFeatures together; drops what was read only for them."""
+def put_together(features: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Features of several columns, made of what was read, without what was read only for them."""
     merged = dict(found)
     for key in sorted(features):
         feature = features[key]
@@ -274,6 +298,8 @@ def _with_sparse_features(features: Mapping[str, Any], found: dict[str, Any]) ->
                 vocab_size=feature.size,
                 already_sorted=feature.already_sorted,
             )
+        elif isinstance(feature, RaggedFeature):
+            merged[key] = feature.tensor(key, found)
     return {key: value for key, value in merged.items() if key in features}
 
 
@@ -324,8 +350,8 @@ def parse_single_example(
 def _sequence_columns(
     context_features: Mapping[str, Any] | None, sequence_features: Mapping[str, Any] | None
 ) -> tuple[_Columns, _Columns]:
-    context = _Columns(context_features, (VarLenFeature, FixedLenFeature))
-    lists = _Columns(sequence_features, (VarLenFeature, FixedLenSequenceFeature))
+    context = _Columns(context_features, (VarLenFeature, FixedLenFeature, RaggedFeature))
+    lists = _Columns(sequence_features, (VarLenFeature, FixedLenSequenceFeature, RaggedFeature))
     for key, value in lists.dense_defaults.items():
         if value is not None:
             raise ValueError(f"Value feature_list.dense_defaults[{key}] must be None")
@@ -333,39 +359,52 @@ def _sequence_columns(
 
 
 def _parse_sequences(
-    serialized: Any, debug_name: Any, context: _Columns, lists: _Columns, name: str | None
+    serialized: Any,
+    debug_name: Any,
+    context_features: Mapping[str, Any] | None,
+    sequence_features: Mapping[str, Any] | None,
+    name: str | None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    context, lists = _sequence_columns(context_features, sequence_features)
+    context_types, list_types = context.ragged_types, lists.ragged_types
     with name_scope(name, "ParseSequenceExample", [serialized]):
+        serialized = convert_to_tensor(serialized, name="serialized")
         outputs = parse_sequence_example_v2_op(
-            convert_to_tensor(serialized, name="serialized"),
+            serialized,
             _strings([]) if debug_name is None else debug_name,
             _strings(context.sparse_keys),
             _strings(context.dense_keys),
-            _strings([]),
+            _strings([*context.ragged]),
             _strings(lists.sparse_keys),
             _strings(lists.dense_keys),
-            _strings([]),
+            _strings([*lists.ragged]),
             np.array([key in lists.dense_defaults for key in lists.dense_keys], np.bool_),
             context.default_tensors(),
             Ncontext_sparse=len(context.sparse_keys),
             context_sparse_types=context.sparse_types,
+            context_ragged_value_types=context_types[0],
+            context_ragged_split_types=context_types[1],
             context_dense_shapes=context.dense_shapes,
             Nfeature_list_sparse=len(lists.sparse_keys),
             Nfeature_list_dense=len(lists.dense_keys),
             feature_list_dense_types=lists.dense_types,
             feature_list_sparse_types=lists.sparse_types,
+            feature_list_ragged_value_types=list_types[0],
+            feature_list_ragged_split_types=list_types[1],
             feature_list_dense_shapes=lists.dense_shapes,
             name=name,
         )
         context_sparse = _sparse_tensors(*outputs[:3])
+        context_ragged = from_outputs(serialized, outputs[4], outputs[5])
         list_sparse = _sparse_tensors(*outputs[6:9])
-        context_keys = [*context.sparse_keys, *context.dense_keys]
-        list_keys = [*lists.sparse_keys, *lists.dense_keys]
-        return (
-            dict(zip(context_keys, [*context_sparse, *outputs[3]], strict=True)),
-            dict(zip(list_keys, [*list_sparse, *outputs[9]], strict=True)),
-            dict(zip(lists.dense_keys, outputs[10], strict=True)),
-        )
+        list_ragged = from_outputs(serialized, *outputs[11:14])
+    of_context = [*context_sparse, *outputs[3], *context_ragged]
+    of_lists = [*list_sparse, *outputs[9], *list_ragged]
+    return (
+        put_together(context_features or {}, dict(zip(context.keys, of_context, strict=True))),
+        put_together(sequence_features or {}, dict(zip(lists.keys, of_lists, strict=True))),
+        dict(zip(lists.dense_keys, outputs[10], strict=True)),
+    )
 
 
 def parse_sequence_example(
@@ -388,9 +427,10 @@ def parse_sequence_example(
             "Both `context_features` and `sequence_features` argument are None, but at least one "
             "should have values."
         )
-    context, lists = _sequence_columns(context_features, sequence_features)
     with name_scope(name, "ParseSequenceExample", [serialized, example_names]):
-        return _parse_sequences(serialized, example_names, context, lists, name)
+        return _parse_sequences(
+            serialized, example_names, context_features, sequence_features, name
+        )
 
 
 def parse_single_sequence_example(
@@ -410,9 +450,10 @@ def parse_single_sequence_example(
             "Both context_features and sequence_features are None, but at least one should have "
             "values."
         )
-    context, lists = _sequence_columns(context_features, sequence_features)
     with name_scope(name, "ParseSingleSequenceExample", [serialized, example_name]):
         with name_scope(name, "ParseSingleExample", [serialized, example_name]):
             serialized = _scalar(convert_to_tensor(serialized, name="serialized"), "serialized")
-        found = _parse_sequences(serialized, example_name, context, lists, name)
+        found = _parse_sequences(
+            serialized, example_name, context_features, sequence_features, name
+        )
         return found[0], found[1]

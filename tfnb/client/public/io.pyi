@@ -1,5 +1,7 @@
 # The names of tf.io; written by scripts/generate_public_names.py.
 # ruff: noqa
+from typing import Any
+
 from tfnb.client.record_io import TFRecordCompressionType as TFRecordCompressionType
 from tfnb.client.record_io import TFRecordOptions as TFRecordOptions
 from tfnb.client.record_io import TFRecordWriter as TFRecordWriter
@@ -19,7 +21,6 @@ from tfnb.ops.io_ops import read_file as read_file
 from tfnb.ops.io_ops import write_file as write_file
 from tfnb.ops.parsing_features import FixedLenFeature as FixedLenFeature
 from tfnb.ops.parsing_features import FixedLenSequenceFeature as FixedLenSequenceFeature
-from tfnb.ops.parsing_features import RaggedFeature as RaggedFeature
 from tfnb.ops.parsing_features import SparseFeature as SparseFeature
 from tfnb.ops.parsing_features import VarLenFeature as VarLenFeature
 from tfnb.ops.parsing_features import parse_example as parse_example
@@ -43,6 +44,8 @@ from tfnb.ops.string_ops import decode_base64 as decode_base64
 from tfnb.ops.string_ops import encode_base64 as encode_base64
 from tfnb.ops.training.graph_io import write_graph as write_graph
 from tfnb.ops.training.input import match_filenames_once as match_filenames_once
+
+RaggedFeature: Any
 
 __all__ = [
     "FixedLenFeature",

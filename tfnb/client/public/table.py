@@ -1411,6 +1411,9 @@ OPS: dict[str, str] = {
         "FilterDataset FlatMapDataset GroupByWindowDataset MapDataset ParallelFilterDataset "
         "ParallelMapDataset ParallelMapDatasetV2 ReduceDataset ScanDataset TakeWhileDataset"
     ),
+    "tfnb.ops.dataset_parse_ops": (
+        "ExperimentalParseExampleDataset ParseExampleDataset ParseExampleDatasetV2"
+    ),
     "tfnb.ops.dataset_rebatch_ops": (
         "GetElementAtIndex ListDataset RebatchDatasetV2 SamplingDataset SlidingWindowDataset"
     ),
@@ -1451,7 +1454,10 @@ OPS: dict[str, str] = {
         "Case DeviceIndex FakeParam For If MapDefun PartitionedCall StatefulPartitionedCall "
         "StatelessCase StatelessIf StatelessWhile SymbolicGradient ToBool While _If _While"
     ),
-    "tfnb.ops.fused_ops": "_FusedBatchNormEx _FusedConv2D _FusedMatMul",
+    "tfnb.ops.fused_ops": (
+        "_FusedBatchNormEx _FusedConv2D _FusedDepthwiseConv2dNative _FusedMatMul "
+        "_UnaryOpsComposition"
+    ),
     "tfnb.ops.gather_ops": "Gather GatherNd GatherV2",
     "tfnb.ops.histogram_ops": "Bincount Bucketize DenseBincount HistogramFixedWidth",
     "tfnb.ops.identity_ops": (

@@ -271,7 +271,7 @@ class Dataset:
             variant = dataset_function_ops.parallel_map_dataset_v2(
                 *given,
                 calls,
-                deterministic=_deterministic_word(deterministic),
+                deterministic=deterministic_word(deterministic),
                 **attrs,
             )
         return Dataset(variant, function.output_spec, [self])
@@ -350,7 +350,7 @@ class Dataset:
                 )
             ]
             variant = dataset_function_ops.parallel_interleave_dataset_v4(
-                *given, *numbers, deterministic=_deterministic_word(deterministic), **attrs
+                *given, *numbers, deterministic=deterministic_word(deterministic), **attrs
             )
         return Dataset(variant, spec, [self])
 
@@ -559,7 +559,7 @@ class Dataset:
                 size,
                 calls,
                 drops,
-                deterministic=_deterministic_word(deterministic),
+                deterministic=deterministic_word(deterministic),
                 **attrs,
             )
         return Dataset(variant, spec, [self])
@@ -939,7 +939,8 @@ def seed_tensors(seed: Any) -> tuple[Tensor, Tensor]:
         return one, where_v2(are_zero, largest, other, name=scope)
 
 
-def _deterministic_word(deterministic: bool | None) -> str:
+def deterministic_word(deterministic: bool | None) -> str:
+    """The policy's name in the attr of an op."""
     if deterministic is None:
         return "default"
     return "true" if deterministic else "false"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape, as_shape
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue
 from tfnb.ops.ragged_variant_ops import ragged_tensor_from_variant, ragged_tensor_to_variant
@@ -94,7 +95,8 @@ class RaggedTensorSpec:
 
     def _variant(self, value: Any, batched_input: bool) -> Tensor:
         splits, values = self._parts(value)
-        tensor: Tensor = ragged_tensor_to_variant(splits, values, batched_input=batched_input)
+        with name_scope("RaggedToVariant"):
+            tensor: Tensor = ragged_tensor_to_variant(splits, values, batched_input=batched_input)
         return tensor
 
     def to_component(self, value: Any) -> Tensor:
@@ -108,13 +110,14 @@ class RaggedTensorSpec:
     def from_component(self, tensor: Tensor) -> Any:
         """The ragged tensor of such variants."""
         rank = self.ragged_rank
-        found = ragged_tensor_from_variant(
-            tensor,
-            input_ragged_rank=max(rank, 0) if rank <= 0 else -1,
-            output_ragged_rank=max(rank, 0),
-            Tvalues=self.dtype,
-            Tsplits=self.row_splits_dtype,
-        )
+        with name_scope("RaggedFromVariant"):
+            found = ragged_tensor_from_variant(
+                tensor,
+                input_ragged_rank=-1,
+                output_ragged_rank=max(rank, 0),
+                Tvalues=self.dtype,
+                Tsplits=self.row_splits_dtype,
+            )
         values = found[-1]
         if self.shape.rank is not None:
             values.set_shape([None, *self.shape[rank + 1 :]] if rank > 0 else self.shape)

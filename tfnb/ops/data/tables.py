@@ -16,12 +16,19 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import add_to_collection
 from tfnb.framework.tensor import Tensor
 from tfnb.ops import dataset_table_ops
-from tfnb.ops.data.dataset import AUTOTUNE, Dataset, flat_attrs
+from tfnb.ops.data.dataset import AUTOTUNE, Dataset, deterministic_word, flat_attrs
 from tfnb.ops.data.experimental import parallel_interleave
+from tfnb.ops.data.ragged_spec import RaggedTensorSpec
 from tfnb.ops.data.readers import TFRecordDataset
-from tfnb.ops.data.structure import TensorSpec
+from tfnb.ops.data.structure import SparseTensorSpec, TensorSpec
+from tfnb.ops.dataset_parse_ops import parse_example_dataset_v2
 from tfnb.ops.lookup import StaticHashTable, StaticVocabularyTable, TableInitializer
-from tfnb.ops.parsing_features import parse_example
+from tfnb.ops.parsing_features import (
+    RaggedFeature,
+    SparseFeature,
+    columns_of_example,
+    put_together,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -358,7 +365,36 @@ def parse_example_dataset(
             TensorSpec([None], dtypes.string)
         ):
             raise TypeError(f"Input dataset should be a dataset of vectors of strings, not {spec}.")
-        return dataset.map(lambda texts: parse_example(texts, features))
+        columns = columns_of_example(features)
+        value_types, split_types = columns.ragged_types
+        rows = spec.shape.concatenate([None])
+        all_specs: list[Any] = [SparseTensorSpec(rows, kind) for kind in columns.sparse_types]
+        all_specs += [
+            TensorSpec(spec.shape.concatenate(shape), kind)
+            for kind, shape in zip(columns.dense_types, columns.dense_shapes, strict=True)
+        ]
+        all_specs += [
+            RaggedTensorSpec(rows, kind, 1, splits) for kind, splits in columns.ragged.values()
+        ]
+        specs = dict(zip(columns.keys, all_specs, strict=True))
+        variant = parse_example_dataset_v2(
+            dataset._variant_tensor,
+            num_parallel_calls,
+            columns.default_tensors(),
+            sparse_keys=columns.sparse_keys,
+            dense_keys=columns.dense_keys,
+            sparse_types=columns.sparse_types,
+            dense_shapes=columns.dense_shapes,
+            deterministic=deterministic_word(deterministic),
+            ragged_keys=[*columns.ragged],
+            ragged_value_types=value_types,
+            ragged_split_types=split_types,
+            **flat_attrs(specs),
+        )
+        parsed = Dataset(variant, specs, [dataset])
+        if any(isinstance(one, (SparseFeature, RaggedFeature)) for one in features.values()):
+            return parsed.map(lambda found: put_together(features, found), num_parallel_calls)
+        return parsed
 
     return apply
 

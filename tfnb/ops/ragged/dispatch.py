@@ -6,7 +6,6 @@ of their own. Whoever adds one writes ``@handles("tf's function")``.
 
 from __future__ import annotations
 
-import functools
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -509,56 +508,3 @@ def boolean_mask(data: Any, mask: Any, name: str | None = None, axis: Any = None
             *(mask.value_rowids(), mask.nrows(), unsorted_segment_sum),
         )
         return RaggedTensor(inner, splits_of_lengths(counts), internal=True)
-
-
-# ---------------------------------------------------------------------------------------- operators
-
-
-def _install_operators() -> None:
-    def binary(function: Callable[..., Any], swapped: bool = False) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def operate(first: RaggedTensor, second: Any) -> Any:
-            if isinstance(second, (list, np.ndarray)):
-                second = convert_to_tensor(second, preferred_dtype=first.dtype)
-            pair = (second, first) if swapped else (first, second)
-            return map_flat_values(function, *pair)
-
-        return operate
-
-    names: dict[str, Callable[..., Any]] = {
-        "add": lambda x, y: x + y,
-        "sub": lambda x, y: x - y,
-        "mul": lambda x, y: x * y,
-        "truediv": lambda x, y: x / y,
-        "floordiv": lambda x, y: x // y,
-        "mod": lambda x, y: x % y,
-        "pow": lambda x, y: x**y,
-        "and": lambda x, y: x & y,
-        "or": lambda x, y: x | y,
-        "xor": lambda x, y: x ^ y,
-    }
-    for name, function in names.items():
-        setattr(RaggedTensor, f"__{name}__", binary(function))
-        setattr(RaggedTensor, f"__r{name}__", binary(function, swapped=True))
-    compared: dict[str, Callable[..., Any]] = {
-        "lt": lambda x, y: x < y,
-        "le": lambda x, y: x <= y,
-        "gt": lambda x, y: x > y,
-        "ge": lambda x, y: x >= y,
-    }
-    for name, function in compared.items():
-        setattr(RaggedTensor, f"__{name}__", binary(function))
-    unary: dict[str, Callable[..., Any]] = {
-        "neg": lambda x: -x,
-        "abs": math_ops.abs,
-        "invert": lambda x: ~x,
-    }
-    for name, function in unary.items():
-        setattr(RaggedTensor, f"__{name}__", functools.partialmethod(_unary, function))
-
-
-def _unary(value: RaggedTensor, function: Callable[..., Any]) -> Any:
-    return map_flat_values(function, value)
-
-
-_install_operators()

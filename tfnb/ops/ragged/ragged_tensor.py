@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -711,6 +712,32 @@ class RaggedTensor(CompositeTensor):
 
     def __len__(self) -> int:
         raise TypeError("object of type 'RaggedTensor' has no len() in a graph; use nrows().")
+
+
+def _operator(name: str, swapped: bool = False) -> Callable[..., Any]:
+    function = getattr(operator, f"__{name}__")
+
+    def operate(first: RaggedTensor, *second: Any) -> Any:
+        """The operator for each pair of values."""
+        from tfnb.ops.ragged.dispatch import map_flat_values
+
+        operands = [
+            convert_to_tensor(one, preferred_dtype=first.dtype)
+            if isinstance(one, (list, np.ndarray))
+            else one
+            for one in second
+        ]
+        operands.insert(swapped, first)
+        return map_flat_values(function, *operands)
+
+    return operate
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"):
+    setattr(RaggedTensor, f"__{_name}__", _operator(_name))
+    setattr(RaggedTensor, f"__r{_name}__", _operator(_name, swapped=True))
+for _name in ("lt", "le", "gt", "ge", "neg", "abs", "invert"):
+    setattr(RaggedTensor, f"__{_name}__", _operator(_name))
 
 
 def _zero(like: Any) -> Any:
