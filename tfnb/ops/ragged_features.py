@@ -164,7 +164,7 @@ class RaggedFeature(_RaggedFeature):
         validate = self.validate
         if isinstance(by, UniformRowLength):
             if batch.ragged_rank > 1:
-                length = convert_to_tensor(by.length, batch.row_splits.dtype)
+                length: Any = convert_to_tensor(by.length, batch.row_splits.dtype)
                 rows: Any = RaggedTensor.from_uniform_row_length(
                     batch.values, length, validate=validate
                 )
@@ -195,7 +195,8 @@ class RaggedFeature(_RaggedFeature):
                     cuts = cuts[:, 1:]
                 places = cuts.values + repeat(batch.row_starts(), cuts.row_lengths())
             make = _MAKERS[RowLimits if isinstance(by, RowSplits) else type(by)]
-            return cuts.with_values(make(batch.values, places, validate=validate))
+            cut: RaggedTensor = cuts.with_values(make(batch.values, places, validate=validate))
+            return cut
 
 
 def _in_rows(values: Any, length: int) -> Any:

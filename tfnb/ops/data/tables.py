@@ -23,12 +23,8 @@ from tfnb.ops.data.readers import TFRecordDataset
 from tfnb.ops.data.structure import SparseTensorSpec, TensorSpec
 from tfnb.ops.dataset_parse_ops import parse_example_dataset_v2
 from tfnb.ops.lookup import StaticHashTable, StaticVocabularyTable, TableInitializer
-from tfnb.ops.parsing_features import (
-    RaggedFeature,
-    SparseFeature,
-    columns_of_example,
-    put_together,
-)
+from tfnb.ops.parsing_features import SparseFeature, columns_of_example, put_together
+from tfnb.ops.ragged_features import RaggedFeature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
