@@ -1,8 +1,8 @@
 """Makes a finished wheel small: less to read in it, and packed as tightly as zip allows.
 
 Sources go without comments and without the docstrings of what is private, the rooms behind the API
-among it: those are for readers of a checkout.  Lines keep their numbers, so that a traceback means
-the same in both.
+and the functions of modules that only ops use among it: those are for readers of a checkout.  Lines
+keep their numbers, so that a traceback means the same in both.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _ITERATIONS = 3
 # Nothing in them has a public name.
 _PRIVATE_ROOMS = ("tfnb/common_runtime/", "tfnb/graph/")
+# Only what the table of public names names has public functions there.
+_OPS = "tfnb/ops/"
+_TABLE = "tfnb/client/public/table.py"
 
 
 class PackHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -44,10 +47,14 @@ class PackHook(BuildHookInterface):  # type: ignore[type-arg]
             zopfli.ZipFile(packed, "w", iterations=_ITERATIONS) as tight,
         ):
             contents = {file: loose.read(file) for file in loose.infolist()}
+            table = loose.read(_TABLE).decode()
             for file in contents:
-                if file.filename.endswith(".py"):
-                    is_private = file.filename.startswith(_PRIVATE_ROOMS)
-                    contents[file] = bare(contents[file], is_private)
+                name = file.filename
+                if name.endswith(".py"):
+                    module = name.removesuffix(".py").replace("/", ".")
+                    hides_functions = name.startswith(_OPS) and f'"{module}"' not in table
+                    is_private = name.startswith(_PRIVATE_ROOMS)
+                    contents[file] = bare(contents[file], is_private, hides_functions)
             (record,) = (file for file in contents if file.filename.endswith("/RECORD"))
             contents[record] = _record_of(contents, contents[record])
             for file, content in contents.items():
@@ -58,8 +65,14 @@ class PackHook(BuildHookInterface):  # type: ignore[type-arg]
         packed.replace(wheel)
 
 
-def bare(source: bytes, is_private: bool) -> bytes:
-    """The same Python, line by line, without comments and private docstrings."""
+def bare(source: bytes, is_private: bool, hides_functions: bool = False) -> bytes:
+    """The same Python, line by line, without comments and private docstrings.
+
+    Args:
+      source: of a module.
+      is_private: nothing in it is public.
+      hides_functions: of what it has, only classes are public.
+    """
     lines = source.decode().split("\n")
     for token in tokenize.tokenize(io.BytesIO(source).readline):
         if token.type == tokenize.COMMENT:
@@ -67,8 +80,11 @@ def bare(source: bytes, is_private: bool) -> bytes:
             lines[row - 1] = lines[row - 1][:column].rstrip()
     tree = ast.parse(source)
     docstrings = [*private_docstrings(tree, is_private)]
+    for node in tree.body if hides_functions else ():
+        if isinstance(node, ast.FunctionDef):
+            docstrings += private_docstrings(ast.Module([node], []), True)
     match tree.body:
-        case [ast.Expr(ast.Constant(str())) as about, *_] if is_private:
+        case [ast.Expr(ast.Constant(str())) as about, *_] if is_private or hides_functions:
             docstrings.append(about)
     for docstring in docstrings:
         for row in range(docstring.lineno, docstring.end_lineno + 1):

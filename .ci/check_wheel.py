@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 2_000_000
 ROOT = Path(__file__).parents[1]
 PRIVATE_ROOMS = ("tfnb/common_runtime/", "tfnb/graph/")
+TABLE = (ROOT / "tfnb/client/public/table.py").read_text()
 
 
 def complaints(wheel: Path) -> list[str]:
@@ -56,16 +57,26 @@ def _syntax(source: bytes, name: str) -> tuple[str, list[str | None]]:
     """What a source does, with its lines, and what it says of what is public."""
     tree = ast.parse(source)
     is_private = name.startswith(PRIVATE_ROOMS)
-    public = [] if is_private else [ast.get_docstring(node) for node in (tree, *_public(tree))]
+    module = name.removesuffix(".py").replace("/", ".")
+    hides_functions = name.startswith("tfnb/ops/") and f'"{module}"' not in TABLE
+    public = [
+        ast.get_docstring(node)
+        for node in (tree, *_public(tree))
+        if not is_private and (not hides_functions or node not in _not_classes(tree))
+    ]
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             match node.body:
                 case [ast.Expr(ast.Constant(str())), _, *_]:
                     del node.body[0]
     match tree.body:
-        case [ast.Expr(ast.Constant(str())), *_] if is_private:
+        case [ast.Expr(ast.Constant(str())), *_] if is_private or hides_functions:
             del tree.body[0]
     return ast.dump(tree, include_attributes=True), public
+
+
+def _not_classes(tree: ast.Module) -> list[ast.AST]:
+    return [tree, *(node for node in tree.body if not isinstance(node, ast.ClassDef))]
 
 
 def _public(tree: ast.Module | ast.ClassDef) -> Iterator[ast.FunctionDef | ast.ClassDef]:

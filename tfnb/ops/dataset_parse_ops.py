@@ -135,7 +135,8 @@ def _parse_dataset(
             size = np.shape(element[index])
             if not shape.is_compatible_with(TensorShape(size)):
                 raise errors.invalid_argument(
-                    f"Got wrong shape for {name} (expected {bracketed(shape)}, got {bracketed(size)})."
+                    f"Got wrong shape for {name} (expected {bracketed(shape)}, got "
+                    f"{bracketed(size)})."
                 )
 
     return Dataset(

@@ -31,8 +31,8 @@ EXPORTS = {
         "parse_example", "parse_single_example", "parse_single_sequence_example",
     ],
     "io": [
-        "FixedLenFeature", "FixedLenSequenceFeature", "RaggedFeature", "SparseFeature",
-        "VarLenFeature", "parse_example", "parse_sequence_example", "parse_single_example",
+        "FixedLenFeature", "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature",
+        "parse_example", "parse_sequence_example", "parse_single_example",
         "parse_single_sequence_example",
     ],
 }  # fmt: skip

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
+EXPORTS = {"io": ["RaggedFeature"]}
+
+
 class RowSplits(NamedTuple):
     """Where rows begin, and the last one ends."""
 

@@ -1,7 +1,5 @@
 # The names of tf.io; written by scripts/generate_public_names.py.
 # ruff: noqa
-from typing import Any
-
 from tfnb.client.record_io import TFRecordCompressionType as TFRecordCompressionType
 from tfnb.client.record_io import TFRecordOptions as TFRecordOptions
 from tfnb.client.record_io import TFRecordWriter as TFRecordWriter
@@ -37,6 +35,7 @@ from tfnb.ops.queues import PaddingFIFOQueue as PaddingFIFOQueue
 from tfnb.ops.queues import PriorityQueue as PriorityQueue
 from tfnb.ops.queues import QueueBase as QueueBase
 from tfnb.ops.queues import RandomShuffleQueue as RandomShuffleQueue
+from tfnb.ops.ragged_features import RaggedFeature as RaggedFeature
 from tfnb.ops.sparse_functions import deserialize_many_sparse as deserialize_many_sparse
 from tfnb.ops.sparse_functions import serialize_many_sparse as serialize_many_sparse
 from tfnb.ops.sparse_functions import serialize_sparse as serialize_sparse
@@ -44,8 +43,6 @@ from tfnb.ops.string_ops import decode_base64 as decode_base64
 from tfnb.ops.string_ops import encode_base64 as encode_base64
 from tfnb.ops.training.graph_io import write_graph as write_graph
 from tfnb.ops.training.input import match_filenames_once as match_filenames_once
-
-RaggedFeature: Any
 
 __all__ = [
     "FixedLenFeature",

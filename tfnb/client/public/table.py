@@ -751,9 +751,8 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.parsing_features": {
         "io": (
-            "FixedLenFeature FixedLenSequenceFeature RaggedFeature SparseFeature VarLenFeature "
-            "parse_example parse_sequence_example parse_single_example "
-            "parse_single_sequence_example"
+            "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature parse_example "
+            "parse_sequence_example parse_single_example parse_single_sequence_example"
         ),
         "tf": (
             "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature parse_example "
@@ -819,6 +818,9 @@ TABLE: dict[str, dict[str, str]] = {
             "bytes_split ngrams unicode_decode unicode_decode_with_offsets unicode_encode "
             "unicode_split unicode_split_with_offsets"
         ),
+    },
+    "tfnb.ops.ragged_features": {
+        "io": "RaggedFeature",
     },
     "tfnb.ops.ragged_ops": {
         "tf": "ragged_fill_empty_rows ragged_fill_empty_rows_grad",
