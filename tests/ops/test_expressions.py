@@ -139,6 +139,26 @@ def test_a_product_of_matrices_gives_the_kernels_bits(transpose_a, transpose_b, 
             assert answer(function, args) == answer(kernel.compute, args)
 
 
+@pytest.mark.parametrize("dtype", _DTYPES.values(), ids=_DTYPES)
+def test_a_sum_with_a_bias_gives_the_kernels_bits(dtype):
+    """Biases that fit and that do not, values of every rank, larger ones."""
+    kernel = kernel_of(_WRITTEN["BiasAdd"], dtype)
+    if kernel is None:
+        return
+    rng = np.random.default_rng(3)
+    values, biases = (
+        [rng.integers(0, 9, shape).astype(dtype.numpy_dtype)[()] for shape in shapes]
+        for shapes in (
+            [(), (3,), (2, 3), (2, 1), (0, 3), (2, 2, 3), (3, 2), (999, 9)],
+            [(), (3,), (1,), (9,), (0,), (1, 3)],
+        )
+    )
+    (expression,) = expressions_of(kernel)
+    function = function_of(expression, kernel)
+    for args in itertools.product(values, biases):
+        assert answer(function, args) == answer(kernel.compute, args)
+
+
 _TILED = {name: one for name, one in op_registry.all_ops().items() if one.tile_expression}
 
 

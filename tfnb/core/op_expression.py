@@ -62,6 +62,13 @@ class Expression:
     attrs: Mapping[str, Any] = field(default_factory=dict)
     is_elementwise: bool = True
 
+    def is_for(self, attrs: Mapping[str, Any]) -> bool:
+        """Whether it is for a node with these attributes."""
+        return all(
+            attrs.get(name) in ((value, value.encode()) if isinstance(value, str) else (value,))
+            for name, value in self.attrs.items()
+        )
+
     def write(self, args: Mapping[str, str], call: str, names: Mapping[str, str]) -> str:
         """The expression over variables.
 
@@ -124,8 +131,7 @@ def expressions_of(kernel: OpKernel) -> tuple[Expression, ...]:
     return tuple(
         one
         for one in kernel.definition.expressions
-        if (one.types is None or dtype in one.types)
-        and all(attrs.get(name) == value for name, value in one.attrs.items())
+        if (one.types is None or dtype in one.types) and one.is_for(attrs)
     )
 
 
@@ -134,9 +140,8 @@ def tile_of(kernel: OpKernel) -> Expression | None:
     found = kernel.definition.tile_expression
     if found is None or not _is_own_kernel(kernel):
         return None
-    for name, wanted in found.attrs.items():
-        if kernel.attrs.get(name) not in (wanted, wanted.encode()):
-            return None
+    if not found.is_for(kernel.attrs):
+        return None
     return found if found.types is None or kernel.attrs.get("T") in found.types else None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.core import dtypes
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import merge_both_inputs, unchanged_shape
 from tfnb.framework.convert import convert_to_tensor
@@ -16,7 +17,7 @@ from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import require_same_shape
 from tfnb.ops.cwise_binary_ops import less, maximum, mul
 from tfnb.ops.cwise_unary_ops import exp_op, neg, sigmoid_op
-from tfnb.ops.large_arrays import at_least, choose, is_large, own, tiled
+from tfnb.ops.large_arrays import LARGE, at_least, choose, is_large, own, tiled
 
 EXPORTS = {
     "nn": [
@@ -66,6 +67,15 @@ def relu_grad(xp: Any, gradients: Any, features: Any) -> Any:
 
 def _where_positive(xp: Any, gradients: Any, features: Any, out: Any = None) -> Any:
     return xp.multiply(gradients, features > 0, out=out)
+
+
+relu_grad.expression(
+    "{gradients} * ({features} > {zero}) if {gradients}.shape == {features}.shape"
+    " and {features}.size < {least} else {kernel}",
+    types=[dtypes.float32, dtypes.float64],
+    zero=np.array(0, np.float32),
+    least=LARGE,
+)
 
 
 @relu_grad.gradient

@@ -15,7 +15,7 @@ from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.channel_rows import ChannelRows
-from tfnb.ops.large_arrays import is_large, sum_over
+from tfnb.ops.large_arrays import LARGE, is_large, sum_over
 from tfnb.ops.reduction_ops import reduce_sum
 from tfnb.ops.sequence_ops import range_
 
@@ -76,6 +76,13 @@ def bias_add_op(xp: Any, value: Any, bias: Any, *, data_format: str) -> Any:
 
 bias_add_op.tile(
     "{add}({value}, {bias}, out={out})", vector="bias", attrs={"data_format": "NHWC"}, add=np.add
+)
+bias_add_op.expression(
+    "{value} + {bias} if {bias}.ndim == 1 < {value}.ndim and {value}.shape[-1] == {bias}.size"
+    " and {value}.size < {least} else {kernel}",
+    attrs={"data_format": "NHWC"},
+    is_elementwise=False,
+    least=LARGE,
 )
 
 

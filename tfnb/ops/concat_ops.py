@@ -354,7 +354,16 @@ def joined(xp: Any, axis: Any, values: Any, argument: str) -> Any:
         raise errors.invalid_argument(
             f"{argument} tensor should be a scalar integer, but got shape {shape_text(axis.shape)}"
         )
-    number = int(axis.reshape(-1)[0])
+    number = int(axis if axis.ndim == 0 else axis[0])
+    try:
+        return xp.concatenate(values, number)
+    except ValueError:
+        _check_fit(values, number)
+        raise
+
+
+def _check_fit(values: Any, number: int) -> None:
+    """Says in TensorFlow's words why tensors are not joined."""
     first = values[0].shape
     rank = len(first)
     place = number + rank if number < 0 else number
@@ -380,7 +389,6 @@ def joined(xp: Any, axis: Any, values: Any, argument: str) -> Any:
                     f"ConcatOp : Dimension {j} in both shapes must be equal: shape[0] = "
                     f"{shape_text(first)} vs. shape[{index}] = {shape_text(value.shape)}"
                 )
-    return xp.concatenate(values, place)
 
 
 @register_op(

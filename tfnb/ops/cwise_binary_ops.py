@@ -993,8 +993,9 @@ def _(op: Any, grad: Any) -> Any:
 
 def _sum_of(inputs: list[Any], op_type: str) -> Any:
     total = inputs[0]
-    for index, item in enumerate(inputs):
-        if index and getattr(item, "shape", None) != getattr(total, "shape", None):
+    shape = getattr(total, "shape", None)
+    for index, item in enumerate(inputs[1:], 1):
+        if getattr(item, "shape", None) != shape:
             raise errors.invalid_argument(
                 f"Inputs to operation {op_type} must have the same size and shape.  "
                 f"Input 0: {shape_text(total.shape)} != input {index}: {shape_text(item.shape)}"

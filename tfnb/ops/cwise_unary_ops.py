@@ -17,7 +17,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops import array_ops
-from tfnb.ops.large_arrays import LEAST_MAPPED, mapped, own, tiled, zero_where
+from tfnb.ops.large_arrays import LARGE, LEAST_MAPPED, mapped, own, tiled, zero_where
 
 EXPORTS = {
     "tf": [
@@ -291,6 +291,14 @@ def _of_pairs(xp: Any, formula: Any, y: Any, dy: Any) -> Any:
     return formula(xp, y.reshape(-1), dy.reshape(-1)).reshape(y.shape)
 
 
+def _pair_expressions(op: Any, text: str) -> None:
+    """Writes a formula of arrays `y` and `dy`; large ones leave its steps to the kernel."""
+    fits = "{y}.shape == {dy}.shape != () and {y}.size < {least}"
+    for dtype in (dtypes.float32, dtypes.float64):
+        one = np.array(1, dtype.as_numpy_dtype)
+        op.expression(f"{text} if {fits} else {{kernel}}", types=[dtype], one=one, least=LARGE)
+
+
 def _zero(x: Any) -> Any:
     """0 in the dtype of x."""
     return x.dtype.type(0)
@@ -494,6 +502,9 @@ def _sigmoid_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
     return xp.multiply(result, _one(y) - y, out=own(result))
 
 
+_pair_expressions(sigmoid_grad, "{dy} * {y} * ({one} - {y})")
+
+
 @sigmoid_grad.gradient
 def _(op: Any, grad: Any) -> Any:
     with control_dependencies([grad]):
@@ -647,6 +658,9 @@ def _tanh_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
     target = own(result)
     result = xp.subtract(_one(y), result, out=target)
     return xp.multiply(dy, result, out=target)
+
+
+_pair_expressions(tanh_grad, "{dy} * ({one} - {y} * {y})")
 
 
 @tanh_grad.gradient
