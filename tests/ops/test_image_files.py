@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,64 @@ def test_a_header_of_a_huge_image_takes_no_memory() -> None:
         pytest.raises((tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError)),
     ):
         session.run(tf.image.decode_png(bytes(data)))
+
+
+def _bmp(width: int, height: int, bits: int, pixels: bytes) -> bytes:
+    sizes = struct.pack("<IiiHHIIiiII", 40, width, height, 1, bits, 0, 0, 0, 0, 0, 0)
+    return b"BM" + struct.pack("<IHHI", 0, 0, 0, 54) + sizes + pixels
+
+
+@pytest.mark.parametrize(
+    ("bits", "channels", "first"),
+    [(32, 0, [6, 5, 4, 7]), (32, 3, [6, 5, 4]), (24, 4, [10, 9, 8, 255]), (8, 3, [4, 4, 4])],
+)
+def test_a_bmp_file_keeps_its_alpha_and_has_no_palette(
+    bits: int, channels: int, first: list[int]
+) -> None:
+    """Pixels are as many bytes as the file says, from its lowest row up."""
+    row = (bits // 8 + 3) // 4 * 4
+    data = _bmp(1, 2, bits, bytes(range(row * 2)))
+    if bits == 24:
+        data = _bmp(1, -2, bits, bytes([8, 9, 10, 0, 0, 0, 0, 0]))
+    with tf.Graph().as_default(), tf.Session() as session:
+        found = session.run(tf.image.decode_bmp(data, channels=channels))
+    assert found[0, 0].tolist() == first
+    assert found.shape == (2, 1, len(first))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"BM", "requires at least 32 bytes to find the header size"),
+        (_bmp(0, 2, 24, b""), "Width must be positive"),
+        (_bmp(1, 0, 24, b""), "Height must be nonzero"),
+        (_bmp(1, 2, 16, b""), "Number of channels inherent in the image must be 1, 3 or 4, was 2"),
+        (_bmp(1, 2, 24, b"1234567"), "they differ by -1"),
+        (_bmp(10**6, 10**6, 32, b""), "must be less than 2^30"),
+    ],
+)
+def test_a_broken_bmp_file_is_refused_as_by_tensorflow(data: bytes, message: str) -> None:
+    """Sizes that cannot be are named before any memory is taken."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        image = tf.image.decode_image(data)
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            session.run(image)
+    assert message in caught.value.message
+
+
+def test_a_cut_off_jpeg_gives_the_rows_it_has_when_asked() -> None:
+    """Only try_recover_truncated bears with a file that stops early."""
+    pixels = np.random.RandomState(0).randint(0, 256, (32, 16, 3)).astype(np.uint8)
+    with tf.Graph().as_default(), tf.Session() as session:
+        contents = tf.placeholder(tf.string, [])
+        strict = tf.image.decode_jpeg(contents)
+        lenient = tf.image.decode_jpeg(contents, try_recover_truncated=True)
+        whole = session.run(tf.image.encode_jpeg(pixels))
+        cut = np.array(whole[: len(whole) * 9 // 10], object)
+        found = session.run(lenient, {contents: cut})
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"jpeg::Uncompress failed"):
+            session.run(strict, {contents: cut})
+        np.testing.assert_array_equal(
+            found[:8], session.run(strict, {contents: np.array(whole, object)})[:8]
+        )
+    assert found.shape == pixels.shape

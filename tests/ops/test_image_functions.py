@@ -35,3 +35,12 @@ def test_value_is_tensorflows(row: str) -> None:
         assert np.abs(wanted.astype(int) - found.astype(int)).max(initial=0) <= 1
     else:
         np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=2e-5)
+
+
+def test_ssim_wants_images_as_large_as_its_window() -> None:
+    """The check runs before the convolution, as in TensorFlow."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        small = tf.placeholder(tf.float32, [None, None, 1])
+        likeness = tf.image.ssim(small, small, 1.0)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="assertion failed"):
+            session.run(likeness, {small: np.zeros((5, 20, 1))})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -189,3 +191,17 @@ def test_set_operations_need_one_dtype() -> None:
     """Types are compared while building."""
     with pytest.raises(TypeError, match="Types don't match"):
         set_ops.set_union(tf.constant([[1]]), tf.constant([[1]], tf.int64))
+
+
+@pytest.mark.slow
+def test_operators_need_no_other_sparse_function_first() -> None:
+    """A program's first use of a sparse tensor may be to multiply it."""
+    program = (
+        "import tfnb as tf\n"
+        "s, d = tf.sparse_placeholder(tf.float32, [2]), tf.placeholder(tf.float32, [2])\n"
+        "print((s * d).op.type, (s / d).op.type)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == ["SparseDenseCwiseMul", "SparseDenseCwiseDiv"]

@@ -1,5 +1,7 @@
 """Image files: PNG, JPEG, GIF and BMP to pixels and back, through Pillow (imported on first use).
 
+BMP is read here, as TensorFlow reads it: without palette, and of exactly the size that it tells.
+
 The decoding ops take any of the formats, whatever their names say, as in TensorFlow
 (``decode_image_op.cc``). PNG is written, and PNG of 16 bits read, by ``png_files.py``, which needs
 no Pillow. A file's size is checked against the memory before its pixels are decoded.
@@ -8,6 +10,7 @@ no Pillow. A file's size is checked against the memory before its pixels are dec
 from __future__ import annotations
 
 import io
+import struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -116,7 +119,18 @@ def _format_of(data: bytes) -> str:
     for magic, name in _MAGIC.items():
         if data.startswith(magic):
             return name
-    raise errors.invalid_argument("Unknown image file format. One of JPEG, PNG, GIF, BMP required.")
+    raise errors.invalid_argument(
+        "Unknown image file format. One of JPEG, JPEG XL, PNG, GIF, BMP, WebP required. (JPEG XL "
+        "and WebP cannot be read here.)"
+    )
+
+
+def _broken(form: str, size: int, why: object) -> errors.OpError:
+    begin = {
+        "JPEG": f"jpeg::Uncompress failed. Invalid JPEG data or crop window. Size {size}",
+        "GIF": f"Invalid GIF data (size {size}), failed to open gif file",
+    }.get(form, f"Invalid {form} data, size {size}")
+    return errors.invalid_argument(f"{begin}: {why}")
 
 
 def _opened(data: bytes, form: str) -> Any:
@@ -125,7 +139,7 @@ def _opened(data: bytes, form: str) -> Any:
     try:
         image = image_module.open(io.BytesIO(data), formats=[form])
     except Exception as error:
-        raise errors.invalid_argument(f"Invalid {form} data, size {len(data)}: {error}") from None
+        raise _broken(form, len(data), error) from None
     width, height = image.size
     frames = getattr(image, "n_frames", 1) if form == "GIF" else 1
     check_fits(np, (frames, height, width, 4), np.dtype(np.uint8))
@@ -135,7 +149,7 @@ def _opened(data: bytes, form: str) -> Any:
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 
 
-def _pixels(image: Any, channels: int, form: str) -> Any:
+def _pixels(image: Any, channels: int, form: str, size: int) -> Any:
     """A (height, width, channels) array of bytes; 0 channels: as many as the file has."""
     if channels == 0:
         channels = {"1": 1, "L": 1, "I;16": 1, "I": 1, "LA": 2, "RGBA": 4, "PA": 4}.get(
@@ -151,19 +165,20 @@ def _pixels(image: Any, channels: int, form: str) -> Any:
         else:
             converted = np.asarray(image.convert(_MODES[channels]))
     except Exception as error:
-        raise errors.invalid_argument(f"Invalid {form} data: {error}") from None
+        raise _broken(form, size, error) from None
     return np.array(converted.reshape(*converted.shape[:2], channels))
 
 
-def _jpeg(data: bytes, channels: int, ratio: int = 1) -> Any:
-    image = _opened(data, "JPEG")
+def _jpeg(data: bytes, channels: int, ratio: int = 1, recover: bool = False) -> Any:
+    # With an end put to it, a file that stops early gives the rows that it has.
+    image = _opened(data + b"\xff\xd9" if recover else data, "JPEG")
     if channels not in (0, 1, 3):
         raise errors.invalid_argument(f"channels must be 0, 1, or 3 for JPEG, got {channels}")
     if ratio != 1:
         width, height = image.size
         mode = "L" if channels == 1 else image.mode
         image.draft(mode, (max(width // ratio, 1), max(height // ratio, 1)))
-    return _pixels(image, channels, "JPEG")
+    return _pixels(image, channels, "JPEG", len(data))
 
 
 def _png(data: bytes, channels: int, dtype: Any) -> Any:
@@ -173,7 +188,7 @@ def _png(data: bytes, channels: int, dtype: Any) -> Any:
     png_files.check_is_whole(data)
     image = _opened(data, "PNG")
     is_opaque = image.mode not in ("LA", "RGBA") and "transparency" not in image.info
-    pixels = _pixels(image, channels, "PNG")
+    pixels = _pixels(image, channels, "PNG", len(data))
     if is_opaque and pixels.shape[2] in (2, 4) and png_files.is_gray(data):
         # Opaque is the largest number of as many bits as the file has.
         pixels[..., -1] = (1 << min(png_files.bit_depth(data), 8)) - 1
@@ -188,17 +203,49 @@ def _gif(data: bytes, only_first: bool = False) -> Any:
             image.seek(index)
             frames.append(np.asarray(image.convert("RGB")))
     except (OSError, EOFError) as error:
-        raise errors.invalid_argument(f"Invalid GIF data: {error}") from None
+        raise _broken("GIF", len(data), error) from None
     return np.stack(frames)
 
 
 def _bmp(data: bytes, channels: int) -> Any:
-    image = _opened(data, "BMP")
-    own = {"L": 1, "P": 1, "RGB": 3, "RGBA": 4}.get(image.mode, 3)
-    return _pixels(image, channels or own, "BMP")
+    if len(data) < 32:
+        raise errors.invalid_argument(
+            "Incomplete bmp content, requires at least 32 bytes to find the header size, width, "
+            f"height, and bpp, got {len(data)} bytes"
+        )
+    header, _, width, height, _, bits = struct.unpack_from("<4i2H", data, 10)
+    own = bits // 8
+    row = (width * own + 3) // 4 * 4
+    excess = len(data) - header - row * abs(height)
+    for is_fine, message in (
+        (header >= 0, "header size must be nonnegative"),
+        (width > 0, "Width must be positive"),
+        (height != 0, "Height must be nonzero"),
+        (abs(width * height) * own < 1 << 30, "Total possible pixel bytes must be less than 2^30"),
+        (
+            own in (1, 3, 4),
+            f"Number of channels inherent in the image must be 1, 3 or 4, was {own}",
+        ),
+        (
+            not excess,
+            "Input size should match (header_size + row_size * abs_height) but they differ by "
+            f"{excess}",
+        ),
+    ):
+        if not is_fine:
+            raise errors.invalid_argument(message)
+    rows = np.frombuffer(data, np.uint8, offset=header).reshape(abs(height), row)
+    pixels = rows[:: -1 if height > 0 else 1, : width * own].reshape(-1, width, own)
+    wanted = channels or own
+    if own > 1:
+        pixels = pixels[..., [2, 1, 0, 3][: min(own, wanted)]]
+    else:
+        pixels = pixels.repeat(min(wanted, 3), -1)
+    pad = wanted - pixels.shape[2]
+    return np.pad(pixels, [(0, 0), (0, 0), (0, pad)], constant_values=255)
 
 
-def _decoded(name: str, contents: Any, channels: int, ratio: int = 1) -> Any:
+def _decoded(name: str, contents: Any, channels: int, ratio: int = 1, recover: bool = False) -> Any:
     """The pixels of a file that the op of one format got; GIFs must have one frame."""
     data = _text(contents)
     form = _format_of(data)
@@ -208,7 +255,7 @@ def _decoded(name: str, contents: Any, channels: int, ratio: int = 1) -> Any:
             "`decode_image` instead."
         )
     if form == "JPEG":
-        return _jpeg(data, channels, ratio)
+        return _jpeg(data, channels, ratio, recover)
     if form == "PNG":
         return _png(data, channels, np.uint8)
     if form == "BMP":
@@ -264,7 +311,7 @@ def decode_jpeg_op(
         raise errors.invalid_argument(f"channels must be 0, 1, or 3, got {channels}")
     if ratio not in (1, 2, 4, 8):
         raise errors.invalid_argument(f"ratio must be 1, 2, 4, or 8, got {ratio}")
-    return _decoded("DecodeJpeg", contents, channels, ratio)
+    return _decoded("DecodeJpeg", contents, channels, ratio, try_recover_truncated)
 
 
 @register_op(
@@ -282,14 +329,17 @@ def decode_and_crop_jpeg_op(
         raise errors.invalid_argument("crop_window must be a vector of four")
     data = _text(contents)
     if _format_of(data) != "JPEG":
-        raise errors.invalid_argument("DecodeAndCropJpeg operation can run on JPEG only.")
+        raise errors.invalid_argument(
+            f"DecodeAndCropJpeg operation can run on JPEG only, but detected {_format_of(data)}."
+        )
     pixels = _jpeg(data, channels, ratio)
     y, x, height, width = crop_window.tolist()
     is_inside = min(y, x) >= 0 and min(height, width) > 0
     if not is_inside or y + height > pixels.shape[0] or x + width > pixels.shape[1]:
-        raise errors.invalid_argument(
-            f"Invalid JPEG data or crop window, data size {len(data)}: window "
-            f"{[y, x, height, width]} of an image of {list(pixels.shape[:2])}"
+        raise _broken(
+            "JPEG",
+            len(data),
+            f"window {[y, x, height, width]} of an image of {list(pixels.shape[:2])}",
         )
     return np.ascontiguousarray(pixels[y : y + height, x : x + width])
 
@@ -362,9 +412,10 @@ def _jpeg_shape_shape(c: InferenceContext) -> TensorShape:
 def extract_jpeg_shape_op(xp: Any, contents: Any, *, output_type: Any) -> Any:
     """Height, width and channels of a JPEG file, whose pixels are not decoded."""
     data = _text(contents)
-    if _format_of(data) != "JPEG":
-        raise errors.invalid_argument("ExtractJpegShape reads JPEG files only")
-    image = _opened(data, "JPEG")
+    try:
+        image = _opened(data, "JPEG")
+    except errors.InvalidArgumentError:
+        raise errors.invalid_argument(f"Invalid JPEG data, size {len(data)}") from None
     channels = {"L": 1, "CMYK": 4}.get(image.mode, 3)
     return np.array([image.size[1], image.size[0], channels], output_type.as_numpy_dtype)
 

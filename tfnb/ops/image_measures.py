@@ -11,6 +11,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.ops import array_ops, math_ops
 from tfnb.ops.cast_ops import cast
+from tfnb.ops.constant_ops import constant
 from tfnb.ops.control_flow_assert import assert_
 from tfnb.ops.convolution import depthwise_conv2d
 from tfnb.ops.image_adjustments import convert_image_dtype
@@ -89,10 +90,12 @@ def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Any:
             return array_ops.identity(value)
 
 
-def _gaussian(size: int, sigma: float) -> Any:
+def _gaussian(size: Any, sigma: Any) -> Any:
     """A window of weights that fall from its middle, with a sum of one."""
-    places = cast(math_ops.range_(size), dtypes.float32) - (size - 1) / 2.0
-    exponents = math_ops.square(places) * (-0.5 / sigma**2)
+    places = cast(math_ops.range_(size), sigma.dtype)
+    places -= cast(size - 1, sigma.dtype) / 2.0
+    exponents = math_ops.square(places)
+    exponents *= -0.5 / math_ops.square(sigma)
     both = array_ops.reshape(exponents, [1, -1]) + array_ops.reshape(exponents, [-1, 1])
     return array_ops.reshape(softmax(array_ops.reshape(both, [1, -1])), [size, size, 1, 1])
 
@@ -111,8 +114,19 @@ def _ssim_per_channel(
 
     With ``return_index_map``, the likeness has a value for each place of the window.
     """
-    channels = array_ops.shape(a)[-1]
-    window = array_ops.tile(_gaussian(filter_size, sigma), [1, 1, channels, 1])
+    size, width = constant(filter_size, dtypes.int32), constant(sigma, a.dtype)
+    shapes = array_ops.shape_n([a, b])
+    checks = [
+        assert_(
+            math_ops.reduce_all(math_ops.greater_equal(shape[-3:-1], size)),
+            [shape, size],
+            summarize=8,
+        )
+        for shape in shapes
+    ]
+    with control_dependencies(checks):
+        a = array_ops.identity(a)
+    window = array_ops.tile(_gaussian(size, width), [1, 1, shapes[0][-1], 1])
 
     def smoothed(x: Any) -> Any:
         shape = array_ops.shape(x)
@@ -127,12 +141,12 @@ def _ssim_per_channel(
     luminance = (product + c1) / (squares + c1)
     mixed = smoothed(a * b) * 2.0
     powers = smoothed(math_ops.square(a) + math_ops.square(b))
+    c2 = c2 * 1.0  # TensorFlow's factor for windows without bias
     contrast = (mixed - product + c2) / (powers - squares + c2)
-    axes = [-3, -2]
-    likeness = luminance * contrast
-    if not return_index_map:
-        likeness = reduce_mean(likeness, axes)
-    return likeness, reduce_mean(contrast, axes)
+    if return_index_map:
+        return luminance * contrast, contrast
+    axes = constant([-3, -2], dtypes.int32)
+    return reduce_mean(luminance * contrast, axes), reduce_mean(contrast, axes)
 
 
 def _prepared(a: Any, b: Any, max_val: Any, name: str) -> tuple[Any, Any, Any]:

@@ -694,6 +694,16 @@ def _install_operators() -> None:
         (greater_equal, "ge"),
     ):
         Tensor._override_operator(f"__{word}__", lambda x, y, function=compare: function(x, y))
+    for word in ("mul", "truediv"):
+        SparseTensor._override_operator(
+            f"__{word}__", lambda x, y, word=word: _apply_to_sparse(word, x, y)
+        )
+
+
+def _apply_to_sparse(word: str, sparse: SparseTensor, dense: Any) -> SparseTensor:
+    from tfnb.ops.sparse_functions import apply_operator
+
+    return apply_operator(word, sparse, dense)
 
 
 _install_operators()

@@ -331,9 +331,8 @@ def _named_product(
 def _sum_batches(op: Any, grad_x: Any, grad_y: Any) -> tuple[Any, Any]:
     """Gradients summed over the batch axes along which an input was repeated."""
     x, y = op.inputs
-    dims_x, dims_y = x.shape.dim_values, y.shape.dim_values
-    known = dims_x is not None and dims_y is not None and None not in dims_x + dims_y
-    if known and dims_x[:-2] == dims_y[:-2]:
+    batch_x, batch_y = x.shape[:-2], y.shape[:-2]
+    if batch_x.is_fully_defined() and batch_x == batch_y:
         return grad_x, grad_y
     shape_x, shape_y = array_ops.shape(x), array_ops.shape(y)
     axes_x, axes_y = array_ops.broadcast_gradient_args(shape_x[:-2], shape_y[:-2])

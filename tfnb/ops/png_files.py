@@ -125,7 +125,7 @@ def read_16_bits(data: bytes, channels: int) -> Any:
     except zlib.error as error:
         raise errors.invalid_argument(f"Invalid PNG data: {error}") from None
     if len(unpacked) != size:
-        raise errors.invalid_argument("Invalid PNG data: the file ends early")
+        raise errors.invalid_argument(f"Invalid PNG data, size {len(data)}: the file ends early")
     rows = np.frombuffer(unpacked, np.uint8).reshape(height, -1)
     pixels = _unfiltered(rows, 2 * own).view(">u2").reshape(height, width, own)
     return _with_channels(pixels.astype(np.uint16), channels or own)
@@ -148,7 +148,9 @@ def _pieces(data: bytes) -> Iterator[bytes]:
         name = data[place + 4 : place + 8]
         if name == b"IDAT":
             if place + 12 + length > len(data):
-                raise errors.invalid_argument("Invalid PNG data: the file ends early")
+                raise errors.invalid_argument(
+                    f"Invalid PNG data, size {len(data)}: the file ends early"
+                )
             yield data[place + 8 : place + 8 + length]
         elif name == b"IEND":
             return

@@ -370,7 +370,7 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
         from tfnb.ops.transpose_ops import transpose
 
         indices = transpose(gather(transpose(sp_input.indices), perm))
-        static = constant_value(perm)
+        static = constant_value(convert_to_tensor(perm))
         shape = sp_input.get_shape()
         if static is not None and shape.is_fully_defined():
             sizes = shape.as_list()
@@ -601,18 +601,12 @@ def deserialize_many_sparse(
 # ---------------------------------------------------------------------------------------- operators
 
 
-def _operator(op: Any, name: str) -> Any:
-    def apply(sparse: SparseTensor, dense: Any) -> SparseTensor:
-        with name_scope(None, name, [*_parts(sparse), dense]) as scope:
-            dense = convert_to_tensor(dense, dtype=sparse.values.dtype.base_dtype, name="y")
-            values = op(*_parts(sparse), dense, name=scope)
-            return SparseTensor(sparse.indices, values, sparse.dense_shape)
-
-    return apply
+_OPERATORS = {"truediv": math.sparse_dense_cwise_div, "mul": sparse_dense_cwise_mul}
 
 
-for _name, _op in (
-    ("truediv", math.sparse_dense_cwise_div),
-    ("mul", sparse_dense_cwise_mul),
-):
-    SparseTensor._override_operator(f"__{_name}__", _operator(_op, _name))
+def apply_operator(name: str, sparse: SparseTensor, dense: Any) -> SparseTensor:
+    """A sparse tensor times ("mul") or divided by ("truediv") a dense one."""
+    with name_scope(None, name, [*_parts(sparse), dense]) as scope:
+        dense = convert_to_tensor(dense, dtype=sparse.values.dtype.base_dtype, name="y")
+        values = _OPERATORS[name](*_parts(sparse), dense, name=scope)
+        return SparseTensor(sparse.indices, values, sparse.dense_shape)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scopes import colocate_with, control_dependencies, device, name_scope
@@ -231,7 +232,10 @@ class TensorArray:
     def stack(self, name: str | None = None) -> Tensor:
         """All elements along a new first dimension."""
         with colocate_with(self._handle.op), name_scope(name, "TensorArrayStack", [self._handle]):
-            return self.gather(sequence_ops.range_(0, self.size()), name=name)
+            value = self.gather(sequence_ops.range_(0, self.size()), name=name)
+            if value.shape.ndims is not None and not self._dynamic_size and self._size is not None:
+                value.set_shape([constant_value(self._size), *value.shape[1:]])
+            return value
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """The elements at ``indices`` along a new first dimension."""

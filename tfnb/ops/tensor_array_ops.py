@@ -90,7 +90,7 @@ def _register(ctx: OpKernelContext, name: str, array: TensorArrayResource) -> An
 
 def _handle_and_flow(c: InferenceContext) -> list[TensorShape]:
     element: TensorShape = c.attrs["element_shape"]
-    if c.attr("identical_element_shapes"):
+    if c.attr("identical_element_shapes") or element.is_fully_defined():
         c.set_output_handle_data(0, [(c.attrs["dtype"], element)])
     return [TensorShape([2]), SCALAR_SHAPE]
 
@@ -120,9 +120,8 @@ def _read_shape(c: InferenceContext) -> TensorShape:
 
 
 def _gather_shape(c: InferenceContext) -> TensorShape:
-    element: TensorShape = c.attrs["element_shape"]
-    indices = c.with_rank(1, 1)
-    return TensorShape([indices.dim_values[0]]).concatenate(element)  # type: ignore[index]
+    data, indices = c.input_handle_data(0), c.with_rank(1, 1)
+    return indices.concatenate(data[0][1]) if data else UNKNOWN_SHAPE
 
 
 def _concat_shape(c: InferenceContext) -> list[TensorShape]:
