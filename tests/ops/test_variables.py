@@ -528,3 +528,16 @@ def test_variables_are_equal_only_to_themselves() -> None:
     with pytest.raises(TypeError, match="not iterable"):
         iter(a)
     assert repr(a) == "<tf.Variable 'Variable:0' shape=() dtype=float32_ref>"
+
+
+def test_a_resource_variable_of_known_shape_refuses_another_at_run_time() -> None:
+    """Assignments check the shape as they run, unless the variable was told not to."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        value = tf.placeholder(tf.float32)
+        strict = tf.Variable([1.0, 2.0], use_resource=True)
+        loose = tf.Variable([1.0, 2.0], use_resource=True, validate_shape=False)
+        session.run(tf.global_variables_initializer())
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"Expected \[2\] got \[3\]"):
+            session.run(strict.assign(value).op, {value: [1, 2, 3]})
+        session.run(loose.assign(value).op, {value: [1, 2, 3]})
+        assert session.run([strict, loose])[1].tolist() == [1, 2, 3]

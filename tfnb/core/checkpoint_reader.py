@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.core import checkpoint_v1, errors, file_system
+from tfnb.core.node_text import type_word
 from tfnb.core.tensor_bundle import BundleReader, bundle_exists
 from tfnb.core.tensor_slice import TensorSlice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tfnb.core.dtypes import DType
 
@@ -106,12 +107,16 @@ class CheckpointReader:
         stored_shape, stored = self.shape_and_dtype(name)
         if stored is not dtype:
             raise errors.invalid_argument(
-                f"tensor_name = {name}; expected dtype {dtype.name} does not equal original dtype "
-                f"{stored.name}"
+                f"tensor_name = {name}; expected dtype {type_word(dtype)} does not equal original "
+                f"dtype {type_word(stored)}"
             )
         if shape is not None and stored_shape != tuple(shape):
             raise errors.invalid_argument(
-                f"tensor_name = {name}; shape in shape_and_slice spec {list(shape)} does not match "
-                f"the shape stored in checkpoint: {list(stored_shape)}"
+                f"tensor_name = {name}; shape in shape_and_slice spec {_text(shape)} does not "
+                f"match the shape stored in checkpoint: {_text(stored_shape)}"
             )
         return self.lookup(name, where)
+
+
+def _text(shape: Iterable[int]) -> str:
+    return str(list(shape)).replace(" ", "")

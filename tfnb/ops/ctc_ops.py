@@ -73,7 +73,7 @@ def _labels_by_row(indices: Any, values: Any, batch: int) -> list[list[int]]:
     rows: list[list[int]] = [[] for _ in range(batch)]
     # As many columns as there are, counted in int64.
     columns = max(0, *(np.append(indices[:, 1:], 0) + 1).tolist())
-    check_valid(indices, [batch, columns])
+    check_valid(indices, [batch, columns], "label SparseTensor is not valid: ")
     for (row, _), value in zip(indices.tolist(), values.tolist(), strict=True):
         rows[row].append(value)
     return rows

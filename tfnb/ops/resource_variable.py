@@ -73,6 +73,7 @@ class ResourceVariable(Variable):
         shape: Any = None,
     ) -> None:
         self._parent_op: Operation | None = None
+        self._validate_shape = validate_shape
         self._cached_value: Tensor | None = None
         if variable_def is not None:
             if initial_value is not None:
@@ -313,7 +314,8 @@ class ResourceVariable(Variable):
                     f"The variable shape {self._shape}, and the assigned value shape "
                     f"{tensor.shape} are incompatible."
                 )
-            op = ops.assign_variable_op(self.handle, tensor, name=name)
+            validate = self._validate_shape and self._shape.is_fully_defined()
+            op = ops.assign_variable_op(self.handle, tensor, name=name, validate_shape=validate)
             return self._changed(op, read_value)
 
     def assign_add(

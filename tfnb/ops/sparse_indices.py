@@ -106,15 +106,15 @@ def check_bounds(indices: Any, shape: Any) -> None:
         )
 
 
-def check_valid(indices: Any, sizes: Any) -> None:
+def check_valid(indices: Any, sizes: Any, prefix: str = "") -> None:
     """Refuses indices that are out of bounds, out of order or repeated, naming the first."""
     sizes = np.asarray(sizes, np.int64)
     bad = ((indices < 0) | (indices >= sizes)).any(axis=1)
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise errors.invalid_argument(
-            f"indices[{row}] = {shape_text(indices[row].tolist())} is out of bounds: need 0 <= "
-            f"index < {shape_text(sizes.tolist())}"
+            f"{prefix}indices[{row}] = {shape_text(indices[row].tolist())} is out of bounds: need "
+            f"0 <= index < {shape_text(sizes.tolist())}"
         )
     if len(indices) < 2:
         return
@@ -122,7 +122,7 @@ def check_valid(indices: Any, sizes: Any) -> None:
     if (order > 0).all():
         return
     row = int(np.flatnonzero(order <= 0)[0]) + 1
-    place = f"indices[{row}] = {shape_text(indices[row].tolist())}"
+    place = f"{prefix}indices[{row}] = {shape_text(indices[row].tolist())}"
     if order[row - 1] == 0:
         raise errors.invalid_argument(f"{place} is repeated")
     raise errors.invalid_argument(

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
+from tfnb.core.node_text import type_word
 from tfnb.core.tensor_proto import decode_tensor
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.core.tensor_slice import TensorSlice, parse_shape_and_slice
+from tfnb.ops.broadcasting import shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -223,8 +225,8 @@ def _type_or_shape_error(
     if dtype is not one.dtype:
         return invalid(
             one.reader,
-            f"tensor_name = {one.name}; expected dtype {one.dtype.name} does not equal original "
-            f"dtype {dtype.name}",
+            f"tensor_name = {one.name}; expected dtype {type_word(one.dtype)} does not equal "
+            f"original dtype {type_word(dtype)}",
         )
     if one.spec:
         whole, _, _ = parse_shape_and_slice(one.spec)
@@ -232,8 +234,8 @@ def _type_or_shape_error(
             return None
         return invalid(
             one.reader,
-            f"tensor_name = {one.name}; shape in shape_and_slice spec {list(whole)} does not "
-            f"match the shape stored in checkpoint: {list(shape)}",
+            f"tensor_name = {one.name}; shape in shape_and_slice spec {shape_text(whole)} does not "
+            f"match the shape stored in checkpoint: {shape_text(shape)}",
         )
     if one.shape is None or one.assign is None:
         return None
