@@ -166,3 +166,12 @@ def test_the_table_of_names_is_up_to_date() -> None:
         [sys.executable, script, "--check"], capture_output=True, text=True, check=False
     )
     assert check.stdout + check.stderr == ""
+
+
+def test_names_that_the_table_lacks_are_found_in_a_checkout() -> None:
+    """In the modules that have the word; one that none has is looked for in none."""
+    found = public._discovered("crelu")
+    assert found["nn"]["crelu"][1] == "crelu"
+    before = set(sys.modules)
+    assert public._discovered("no_module_has_this" + "_word") == {}
+    assert set(sys.modules) == before
