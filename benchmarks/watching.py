@@ -147,8 +147,14 @@ def recorded_before(session: tf.Session, run: Callable[[], Any]) -> None:
 def progress_is_watched(session: tf.Session, run: Callable[[], Any]) -> None:
     """``%%tfnb watch``: recorder, model and publisher; pictures are made and thrown away."""
     log = EventLog()
-    publisher = StepPublisher(log, StepModel(lambda number: session.graph), PicturesAreMade())
-    session._session.step_events.add(StepRecorder(log, 0))
+    recorder, native = StepRecorder(log, 0), session._session
+    publisher = StepPublisher(
+        log,
+        StepModel(lambda number: session.graph),
+        PicturesAreMade(),
+        look=lambda: recorder.look(native.step_counts()),
+    )
+    native.step_events.add(recorder)
     publisher.start()
     AT_END.append(publisher.stop)
 

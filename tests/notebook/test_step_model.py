@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
 from tfnb.notebook.step_frames import FrameBook
 from tfnb.notebook.step_model import DEAD, DONE, FAILED, MAX_READ, RAN, WAITING, StepModel
 from tfnb.notebook.step_publisher import StepPublisher
@@ -214,7 +215,7 @@ def test_a_failed_step_shows_where(graph: Any) -> None:
 @pytest.mark.slow
 def test_a_flood_of_events_is_skipped_and_counted(graph: Any) -> None:
     """Only the newest events are read; the end and the loops are known all the same."""
-    with tf.Session() as session:
+    with tf.Session() as session, lowering(Lowering.NEVER):
         watched = Watched(session, max_events=2 * MAX_READ)
         session.run(loop(3000))
         watched.publisher.publish(is_final=True)
@@ -230,7 +231,7 @@ def test_a_flood_of_events_is_skipped_and_counted(graph: Any) -> None:
 @pytest.mark.slow
 def test_what_was_skipped_is_inferred_from_what_ran_after_it(graph: Any) -> None:
     """A loop that turns has been entered, also if nobody saw that."""
-    with tf.Session() as session:
+    with tf.Session() as session, lowering(Lowering.NEVER):
         watched = Watched(session, max_events=2 * MAX_READ)
         session.run(loop(3000))
         watched.log.steps.pop()  # as if the step were still running

@@ -93,6 +93,86 @@ class Executions(Counts, StepObserver):
             self.counts[self._names[self._signature][partition][node_id]] += 1
 
 
+class Everything(Executions):
+    """Also how often nodes were dead, how often loops ran, and their last iterations.
+
+    Args:
+      takes_counts: whether it takes what emitted functions count.
+    """
+
+    def __init__(self, takes_counts: bool) -> None:
+        super().__init__()
+        self.takes_counts = takes_counts  # type: ignore[misc]
+        self.num_counted = 0
+        self._frames: dict[int, list[tuple[str, ...]]] = {}
+        self._frame_names: dict[tuple[int, int], str] = {}
+
+    def graph_partitioned(self, partitioned: Any) -> None:
+        """Notes the names."""
+        super().graph_partitioned(partitioned)
+        self._frames[partitioned.signature_id] = [one.frame_names for one in partitioned.partitions]
+
+    def frame_entered(
+        self,
+        step_id: int,
+        partition: int,
+        frame_id: int,
+        parent_frame_id: int,
+        parent_iteration: int,
+        name_index: int,
+        t_ns: int,
+    ) -> None:
+        """Counts."""
+        name = self._frames[self._signature][partition][name_index]
+        self._frame_names[partition, frame_id] = name
+        self.counts[f"frames {name}"] += 1
+
+    def iteration_started(
+        self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """Notes how far the loops came; of one that ran often, the furthest."""
+        name = f"last of {self._frame_names[partition, frame_id]}"
+        self.counts[name] = max(self.counts[name], iteration)
+
+    def node_done(
+        self,
+        step_id: int,
+        partition: int,
+        node_id: int,
+        frame_id: int,
+        iteration: int,
+        t_ns: int,
+        is_dead: bool,
+    ) -> None:
+        """Counts."""
+        name = self._names[self._signature][partition][node_id]
+        self.counts[f"{name} dead" if is_dead else name] += 1
+
+    def step_counted(self, step_id: int, counts: Any) -> None:
+        """Takes what was counted."""
+        self.num_counted += 1
+        live, dead = counts.nodes()
+        assert counts.total == live.sum() + dead.sum()
+        names = self._names[self._signature][0]
+        for name, ran, was_dead in zip(names, live.tolist(), dead.tolist(), strict=True):
+            self.counts[name], self.counts[f"{name} dead"] = ran, was_dead
+        for loop in counts.loops():
+            name = self._frames[self._signature][0][loop.index]
+            self.counts[f"frames {name}"] = loop.runs
+            # Of a loop that ran often nobody counts how far it came before.
+            self.counts[f"last of {name}"] = loop.iteration if loop.runs == 1 else 0
+
+    def take(self) -> dict[str, int]:
+        """The counts since the last call."""
+        counts, self.counts = self.counts, Counter()
+        ran_often = [
+            name[7:] for name, runs in counts.items() if name[:7] == "frames " and runs > 1
+        ]
+        for name in ran_often:
+            counts[f"last of {name}"] = 0
+        return {name: count for name, count in sorted(counts.items()) if count}
+
+
 class Steps(Counts):
     """As a debugger sees them that stops before and behind each node."""
 
@@ -223,6 +303,18 @@ def lowered(case: Case) -> list[Outcome]:
         return _script(case, plain_config())
 
 
+def everything(case: Case) -> list[Outcome]:
+    """All that the reference tells of nodes and loops, on one device."""
+    return _script(_on_one_device(case), plain_config(), counts=Everything(False))
+
+
+def everything_counted(case: Case) -> tuple[list[Outcome], int]:
+    """The same of emitted functions, and how many steps were such."""
+    counts = Everything(True)
+    with lowering(Lowering.ALWAYS):
+        return _script(_on_one_device(case), plain_config(), counts=counts), counts.num_counted
+
+
 def lowered_line_by_line(case: Case) -> list[Outcome]:
     """The same, with a look at which lines run."""
     with lowering(Lowering.ALWAYS):
@@ -236,9 +328,8 @@ def stepped(case: Case) -> list[Outcome]:
 
 def lowered_on_one_device(case: Case) -> list[Outcome]:
     """The same without the device requests: more of the graph is one partition."""
-    nodes = [Node(n.name, n.op, n.inputs, n.attrs) for n in case.nodes]
     with lowering(Lowering.ALWAYS):
-        return _script(_with(case, nodes), plain_config())
+        return _script(_on_one_device(case), plain_config())
 
 
 def lowered_with_switches_of_many(case: Case) -> list[Outcome]:
@@ -311,8 +402,7 @@ def never_lowered(case: Case) -> list[Outcome]:
 
 def on_one_device(case: Case) -> list[Outcome]:
     """Without the device requests."""
-    nodes = [Node(n.name, n.op, n.inputs, n.attrs) for n in case.nodes]
-    return _script(_with(case, nodes), plain_config(), counts=Executions())
+    return _script(_on_one_device(case), plain_config(), counts=Executions())
 
 
 def on_several_devices(case: Case) -> list[Outcome]:
@@ -540,6 +630,10 @@ def _tied_nodes(nodes: list[Node]) -> set[str]:
             if node.op in ("Enter", "RefEnter"):
                 handles.add(node.name)
     return tied
+
+
+def _on_one_device(case: Case) -> Case:
+    return _with(case, [Node(n.name, n.op, n.inputs, n.attrs) for n in case.nodes])
 
 
 def _with(case: Case, nodes: list[Node]) -> Case:

@@ -54,7 +54,7 @@ from tfnb.common_runtime.partial_run import PartialRuns, PartialRunState
 from tfnb.common_runtime.pass_trace import PassStage, trace_passes
 from tfnb.common_runtime.quick_run import quick_run
 from tfnb.common_runtime.run_state import CallFrame, RunState, ToldOutputs
-from tfnb.common_runtime.running_nodes import running_nodes, runs_signature
+from tfnb.common_runtime.running_nodes import counts_of, running_nodes, runs_signature
 from tfnb.common_runtime.session import Session
 from tfnb.common_runtime.session_state import SessionState
 from tfnb.common_runtime.session_views import partitioned_view, placed_view
@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device import Device, DeviceAttributes
     from tfnb.common_runtime.device_mgr import DeviceMgr
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
+    from tfnb.common_runtime.lowering.counts import StepCounts
     from tfnb.common_runtime.lowering.lowered_partition import LoweredStep
     from tfnb.common_runtime.running_nodes import RunningNode
     from tfnb.common_runtime.session_factory import SessionOptions
@@ -539,12 +540,11 @@ class DirectSession(Session):
         if hooks.inside is not None:
             run_state.items = executors.items
         executors.last_step_id = run_state.step_id
-        step = self.step_context(run_state)
+        step, lowered = self.step_context(run_state), None
         try:
             if hooks.step_started is not None:
                 hooks.step_started(run_state.step_id, executors.signature_id, perf_counter_ns())
             is_alone = len(states) == 1 and hooks.debugger is None
-            lowered = None
             if is_alone:
                 lowered = lowered_for(states[0], run_state)
             elif states is executors.states:
@@ -578,6 +578,10 @@ class DirectSession(Session):
             error = f"{type(failure).__name__}: {failure}"
             raise
         finally:
+            if hooks.step_counted is not None and lowered is not None:
+                counts = lowered.counts_of(run_state)
+                if counts is not None:
+                    hooks.step_counted(run_state.step_id, counts)
             if hooks.step_done is not None:
                 hooks.step_done(run_state.step_id, perf_counter_ns(), error)
 
@@ -750,6 +754,10 @@ class DirectSession(Session):
     def running_nodes(self) -> list[RunningNode]:
         """The node that runs now, of each step in flight; without those that wait."""
         return running_nodes([*self._active, *self._steps_of_partial_runs()])
+
+    def step_counts(self) -> dict[int, StepCounts]:
+        """How often nodes ran, of each step in flight that is an emitted function, by its id."""
+        return counts_of(self._active)
 
     def hold_steps(self) -> None:
         """Has all steps stand still between two nodes, also those that begin later."""

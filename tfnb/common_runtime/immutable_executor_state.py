@@ -189,6 +189,8 @@ class ImmutableExecutorState:
       num_runs: how often it ran unwatched, until it was lowered.
       lowered: the partition as one function, once it was worth writing.
       cannot_be_lowered: somebody tried, and the reference executor runs it.
+      counted: the function that counts what runs, once somebody wanted to know.
+      cannot_be_counted: likewise.
       kernel_stats: what its kernels cost, where this is the variant that runs with a pool.
       is_checked: a step went through, and every kernel gave what its op declares.
       devices_to_sync: devices whose work must be done before its function ends.
@@ -205,6 +207,8 @@ class ImmutableExecutorState:
     num_runs: int = 0
     lowered: LoweredStep | None = None
     cannot_be_lowered: bool = False
+    counted: LoweredStep | None = None
+    cannot_be_counted: bool = False
     kernel_stats: KernelStats | None = None
     is_checked: bool = False
     devices_to_sync: tuple[Device, ...] = ()

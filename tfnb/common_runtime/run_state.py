@@ -109,6 +109,7 @@ class RunState:
       items: the partitions that run, for those who watch calls; empty where nobody does.
       call: the function call that this is, if the caller's thread drives it along with the caller.
       children: the calls inside that have not ended.
+      counts: how often its nodes ran, where an emitted function left that behind.
     """
 
     # Most steps never touch these, so that a step is made of four attributes.
@@ -126,6 +127,7 @@ class RunState:
     record_outputs: Callable[[int, Any, Any], None] | None = None
     depth = 0
     executors: Sequence[Any] = ()
+    counts: Any = None
 
     def __init__(
         self,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType, TracebackType
 
     from tfnb.common_runtime.immutable_executor_state import NodeItem
+    from tfnb.common_runtime.lowering.counts import StepCounts
     from tfnb.common_runtime.propagator_state import IterationState
     from tfnb.common_runtime.run_state import RunState
 
@@ -127,6 +128,9 @@ class EmittedSource(Protocol):
 
     def has_loop_at(self, line: int) -> bool:
         """Whether there is a loop around a line."""
+
+    def counts_at(self, line: int, values: Mapping[str, Any]) -> StepCounts:
+        """How often its nodes ran, by a line and the function's variables."""
 
 
 _readers: dict[CodeType, Callable[[Mapping[str, Any]], _Seen]] = {}
@@ -244,6 +248,23 @@ def running_nodes(run_states: Iterable[RunState]) -> list[RunningNode]:
         for thread, frame in sys._current_frames().items():
             found += _nodes_on(_stack(frame), steps, thread)
     found.sort(key=lambda node: node.step_id)
+    return found
+
+
+def counts_of(run_states: Iterable[RunState]) -> dict[int, StepCounts]:
+    """How often the nodes of these steps ran, by the step's id; of emitted functions only."""
+    steps = set(run_states)
+    found = {}
+    with _uncollected():
+        for outermost in sys._current_frames().values() if steps else ():
+            frame, inside = outermost, None
+            while frame is not None:
+                emitted = _emitted.get(frame.f_code.co_filename)
+                if emitted is not None and frame.f_code.co_name == "step":
+                    line, values = frame.f_lineno or 0, _variables(frame, inside)
+                    if (state := values.get("run_state")) in steps:
+                        found[state.step_id] = emitted.counts_at(line, values)
+                frame, inside = frame.f_back, frame
     return found
 
 

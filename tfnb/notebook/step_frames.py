@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.common_runtime.lowering.counts import LoopCounts
 
 MAX_FRAMES = 20_000
 MAX_ACTIVE = 64
@@ -85,6 +91,22 @@ class FrameBook:
                 row.iteration = span[0]
             row.is_done = not row.active
         self._known.pop((partition, frame_id), None)
+
+    def counted(self, loops: Sequence[LoopCounts], device: str, names: tuple[str, ...]) -> None:
+        """What is known of the loops of a step with one partition that tells of none."""
+        for loop in loops:
+            key = (0, loop.index)
+            self._outer[key] = (0, loop.parent) if loop.parent else None
+            self._entered[key] = loop.runs
+        for loop in loops:
+            key = (0, loop.index)
+            row = self._rows.get(key)
+            if row is None:
+                row = FrameRow(names[loop.index], device, len(self._path(key)) - 1)
+                self._rows[key] = row
+            row.iteration = loop.iteration or row.iteration
+            row.active = {0: [loop.iteration, loop.iteration - 1]} if loop.is_active else {}
+            row.is_done = not loop.is_active
 
     def end(self, *, is_complete: bool) -> None:
         """The step has ended."""

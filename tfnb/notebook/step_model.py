@@ -29,6 +29,8 @@ from tfnb.notebook.step_recorder import (
     NODE_DONE,
     NODE_STARTED,
     SENT,
+    STEP_COUNTED,
+    STEP_DONE,
     STEP_STARTED,
     EventLog,
 )
@@ -36,6 +38,7 @@ from tfnb.notebook.step_recorder import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.common_runtime.lowering.counts import StepCounts
     from tfnb.framework.graph import Graph
     from tfnb.notebook.scene import Scene
 
@@ -51,6 +54,8 @@ RATE_STEPS = 33
 # the runtime down.
 MAX_READ = 25_000
 NEWEST_EVENTS = 8_000
+# Time between two looks at a step that is longer went by without anybody looking.
+_LONGEST_LOOK_NS = 200_000_000
 _MERGES = frozenset(("Merge", "RefMerge"))
 _ENTERS = frozenset(("Enter", "RefEnter"))
 _NOT_NODES = frozenset(("_SOURCE", "_SINK"))
@@ -151,6 +156,29 @@ class RunningStep:
                 self.levels[source] = 1 << COUNT_SHIFT
                 self.partitions[nodes[source].partition].done += 1
 
+    def take(self, counts: StepCounts) -> None:
+        """What ran until now of a step that tells of no node; it has one partition."""
+        live, dead = counts.nodes()
+        runs = live + dead
+        place = np.array(self.signature.place_of[0], np.intp)
+        states = np.where(live > 0, DONE, np.where(dead > 0, DEAD, WAITING))
+        if counts.running >= 0 and states[counts.running] != DEAD:
+            states[counts.running] = RUNNING
+        before = np.array(self.counts)[place]
+        np.frombuffer(self.states, np.uint8)[place] = states
+        np.frombuffer(self.ran, np.uint8)[place[(runs > before) & (live > 0)]] = RAN
+        levels = np.minimum(np.frexp(runs)[1], MAX_LEVEL) << COUNT_SHIFT
+        np.frombuffer(self.levels, np.uint8)[place] = levels
+        for number, count in zip(place.tolist(), runs.tolist()):
+            self.counts[number] = count
+        about = self.partitions[0]
+        about.done, about.runs = int(np.count_nonzero(runs)), int(runs.sum())
+        about.dead = int(np.count_nonzero(states == DEAD))
+        if counts.running >= 0:
+            about.current = counts.running
+        view = self.signature.partitioned.partitions[0]
+        self.frames.counted(counts.loops(), view.device, view.frame_names)
+
     def state_bytes(self) -> bytes:
         """One byte per node of the scene; what ran since the last call is marked until the end."""
         if self.ended_ns:
@@ -195,6 +223,7 @@ class StepModel:
         self.node_runs = 0
         self.step_times_ns: list[int] = []
         self.busy_by_op: dict[str, int] = {}
+        self._looked_ns = 0
         self.first_ns = 0
         self.last_ns = 0
         self.error = ""
@@ -231,14 +260,19 @@ class StepModel:
             # A start whose end may be among what was not seen measures nothing.
             self.step.started = [0] * len(self.step.started)
         begin = 0
+        starts = [event[2:4] for event in steps if event[1] == STEP_STARTED]
+        # Of those that came and went, only the last is worth a look.
+        brief = {event[2:4] for event in steps if event[1] == STEP_COUNTED} - {*starts[-1:]}
         for event in steps:
             end = max(begin, bisect_left(numbers, event[0]))
             self._read(batch[begin:end])
             begin = end
             if event[1] == STEP_STARTED:
-                self._start(event, log)
-            else:
+                self._start(event, log, is_brief=event[2:4] in brief)
+            elif event[1] == STEP_DONE:
                 self._finish(event)
+            else:
+                self._count(event)
         self._read(batch[begin:])
         if self.events_dropped > dropped_before and self.step is not None:
             self.step.infer()
@@ -306,16 +340,33 @@ class StepModel:
 
     # -- steps -------------------------------------------------------------------------------------
 
-    def _start(self, event: tuple[Any, ...], log: EventLog) -> None:
+    def _start(self, event: tuple[Any, ...], log: EventLog, *, is_brief: bool) -> None:
         _, _, session, step_id, signature_id, t_ns = event
         signature = self._signature(session, signature_id, log)
         if signature is None:
             return
         self.first_ns = self.first_ns or t_ns
         self._running[session, step_id] = (signature, t_ns)
+        if is_brief:
+            return
         self._session = session
         book = self._frames.setdefault((session, step_id), FrameBook())
         self.step = RunningStep.of(step_id, signature, t_ns, book)
+
+    def _count(self, event: tuple[Any, ...]) -> None:
+        """What ran of a step that tells of no node: at its end, or seen while it runs."""
+        _, kind, session, step_id, counts, t_ns = event
+        step = self.step
+        if step is None or (session, step_id) != (self._session, step.step_id) or step.ended_ns:
+            if kind == STEP_COUNTED:
+                self.node_runs += counts.total
+            return
+        step.take(counts)
+        if kind != STEP_COUNTED and counts.running >= 0:
+            names = step.signature.partitioned.partitions[0].node_ops
+            op, since = names[counts.running], max(self._looked_ns, self.first_ns)
+            self.busy_by_op[op] = self.busy_by_op.get(op, 0) + min(t_ns - since, _LONGEST_LOOK_NS)
+            self._looked_ns = t_ns
 
     def _finish(self, event: tuple[Any, ...]) -> None:
         _, _, session, step_id, t_ns, error = event

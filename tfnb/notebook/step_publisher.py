@@ -45,7 +45,19 @@ class StepPublisher:
         *,
         updates_per_second: float = UPDATES_PER_SECOND,
         clock_ns: Callable[[], int] = time.perf_counter_ns,
+        look: Callable[[], None] | None = None,
     ) -> None:
+        """Prepares.
+
+        Args:
+          log: what recorders write into.
+          model: makes sense of it.
+          sink: is shown the pictures.
+          updates_per_second: how often.
+          clock_ns: tells the time.
+          look: is called before each picture: adds to the log what steps do not tell by themselves.
+        """
+        self._look = look
         self._events = log
         self._model = model
         self._sink = sink
@@ -78,6 +90,8 @@ class StepPublisher:
     def publish(self, *, is_final: bool = False) -> bool:
         """Shows what happened since the last call; says whether anything was shown."""
         model = self._model
+        if self._look is not None and not is_final:
+            self._look()
         changed = model.absorb(self._events)
         # A step that waits for something still shows its time.
         if not (changed or is_final or model.is_running):

@@ -1,5 +1,8 @@
 """Records what the executor tells, as numbered tuples in a bounded deque, and does nothing else.
 
+A step that runs as an emitted function tells of no node; it is looked at from outside while it
+runs, and counts at its end.
+
 The hooks run on the executor's threads, millions of times a second if need be; who wants to know
 what the events mean reads them elsewhere (``step_model.py``), a few times a second.  When the
 deque is full the oldest events fall out, which the reader sees by a gap in the numbers.
@@ -8,14 +11,16 @@ deque is full the oldest events fall out, which the reader sees by a gap in the 
 from __future__ import annotations
 
 import itertools
+import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.step_events import StepObserver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from tfnb.common_runtime.lowering.counts import StepCounts
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
 
 MAX_EVENTS = 100_000
@@ -24,6 +29,8 @@ MAX_EVENTS = 100_000
 STEP_STARTED, STEP_DONE, NODE_STARTED, NODE_DONE = range(4)
 ITERATION_STARTED, ITERATION_DONE, FRAME_DONE = range(4, 7)
 SENT = 7
+# How often nodes ran, of a step that tells of none: at its end, and while it runs.
+STEP_COUNTED, STEP_SEEN = 8, 9
 
 
 class EventLog:
@@ -46,6 +53,7 @@ class StepRecorder(StepObserver):
     """
 
     never_raises = True
+    takes_counts = True
 
     def __init__(self, log: EventLog, session: int) -> None:
         self._append_signature = log.signatures.append
@@ -74,6 +82,17 @@ class StepRecorder(StepObserver):
     def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
         """Records the end of a step."""
         self._append_step((self._number(), STEP_DONE, self._session, step_id, t_ns, error))
+
+    def step_counted(self, step_id: int, counts: StepCounts) -> None:
+        """Records what ran."""
+        row = (self._number(), STEP_COUNTED, self._session, step_id, counts, 0)
+        self._append_step(row)
+
+    def look(self, found: Mapping[int, StepCounts]) -> None:
+        """Records what ran of steps in flight; ``DirectSession.step_counts`` tells."""
+        for step_id, counts in found.items():
+            row = (self._number(), STEP_SEEN, self._session, step_id, counts)
+            self._append_step((*row, time.perf_counter_ns()))
 
     def node_started(
         self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int

@@ -54,6 +54,14 @@ from tfnb.common_runtime.lowering.clusters import (
     plan_tile,
     vector_args,
 )
+from tfnb.common_runtime.lowering.conditions import PRESENCE
+from tfnb.common_runtime.lowering.counts import (
+    Counting,
+    CountPlan,
+    Kind,
+    StepCounts,
+    plan_of_schedule,
+)
 from tfnb.common_runtime.lowering.frees import place_frees
 from tfnb.common_runtime.lowering.held import find_held, makes_handle
 from tfnb.common_runtime.lowering.program import (
@@ -69,6 +77,7 @@ from tfnb.common_runtime.lowering.program import (
     If,
     Leave,
     Loop,
+    Mark,
     PartialSum,
     Program,
     Read,
@@ -90,6 +99,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
+    from tfnb.common_runtime.lowering.conditions import type_of_literal
     from tfnb.common_runtime.lowering.program import type_of_instruction
 
 # Other threads ask a step to end through a flag; it is looked at after so many calls of kernels.
@@ -117,10 +127,26 @@ class EmittedFunction:
     """
 
     def __init__(
-        self, immutable: ImmutableExecutorState, program: Program, scalar_args: Collection[int]
+        self,
+        immutable: ImmutableExecutorState,
+        program: Program,
+        scalar_args: Collection[int],
+        *,
+        counts: bool = False,
     ) -> None:
-        writer = _Writer(immutable, program, scalar_args)
+        """Writes it.
+
+        Args:
+          immutable: the partition.
+          program: what it became; is changed.
+          scalar_args: the arguments that are scalars.
+          counts: whether it counts what runs, and leaves that in ``run_state.counts``.
+        """
+        writer = _Writer(immutable, program, scalar_args, counts)
         writer.write()
+        counting = writer.counting
+        self._plan = None if counting is None else counting.plan(immutable, program)
+        self._schedule = immutable.schedule
         self.source = "\n".join(writer.lines) + "\n"
         self.items = writer.items
         self.args = writer.args
@@ -130,6 +156,9 @@ class EmittedFunction:
         self.owns_fetches = writer.owns_fetches
         self.filename = f"<tfnb step {next(_numbers)}>"
         self._names: dict[str, Any] = dict(writer.names)
+        if counts:
+            this = weakref.ref(self)
+            self._names["counted"] = lambda *values: StepCounts(this(), values)
         self._kernels = writer.kernels
         exec(compile(self.source, self.filename, "exec"), self._names)
         for name, make in writer.makers.items():
@@ -169,6 +198,28 @@ class EmittedFunction:
             traceback = traceback.tb_next
         return None
 
+    @property
+    def count_plan(self) -> CountPlan:
+        """How often each of its nodes ran, by its counters."""
+        if self._plan is None:
+            items = self.items
+            if "\ndef " in self.source:
+                # Below it stand functions of clusters.
+                items = items[: self.source[: self.source.index("\ndef ")].count("\n") + 1]
+            self._plan = plan_of_schedule(self._schedule or (), items)
+        return self._plan
+
+    def counts_at(self, line: int, values: Mapping[str, Any]) -> StepCounts:
+        """How often each of its nodes ran.
+
+        Args:
+          line: where it is.
+          values: its variables.
+        """
+        item = self.items[line] if line < len(self.items) else None
+        found = [values.get(name, 0) for name in self.count_plan.variables]
+        return StepCounts(self, found, line, -1 if item is None else item.id)
+
     def inputs_at(self, place: TracebackType) -> list[Any]:
         """The inputs of the node whose line a traceback is at."""
         values = {**self._names, **place.tb_frame.f_locals}
@@ -201,9 +252,15 @@ class _Writer:
     """Builds the source and the names it refers to."""
 
     def __init__(
-        self, immutable: ImmutableExecutorState, program: Program, scalar_args: Collection[int]
+        self,
+        immutable: ImmutableExecutorState,
+        program: Program,
+        scalar_args: Collection[int],
+        counts: bool,
     ) -> None:
         self._program = program
+        self.counting = Counting() if counts else None
+        self._is_counting = counts  # until the step is written
         self._immutable = immutable
         self._devices_to_sync = immutable.devices_to_sync
         find_held(program)
@@ -257,7 +314,16 @@ class _Writer:
             self._line(f"{' = '.join(predicates)} = None")
         if any(isinstance(one, Loop) for one in instructions_in(self._program.root)):
             self._line("new_frame = count(1).__next__")
+        place = len(self.lines)
+        if self.counting is not None:
+            self._line("pass")
         self._block(self._program.root)
+        if self.counting is not None:
+            self._is_counting = False
+            names = self.counting.variables()
+            if names:
+                self.lines[place] = f"    {' = '.join(names)} = 0"
+            self._line(f"run_state.counts = counted({', '.join(names)})")
         for device in self._devices_to_sync:
             self._line(f"{self._name(device, 'd')}.synchronize()")
         if self._program.predicates:
@@ -292,6 +358,9 @@ class _Writer:
                 self._segment(instruction)
             else:
                 self._instruction(instruction)
+            if self._is_counting:
+                assert self.counting is not None
+                self.counting.note(instruction, len(self.items) - 1)
 
     def _indented(self, block: Block) -> None:
         num_lines = len(self.lines)
@@ -312,14 +381,11 @@ class _Writer:
             case Loop():
                 self._loop(instruction)
             case Leave():
-                is_else = "not " if instruction.goes_on else ""
-                self._line(f"if {is_else}{instruction.predicate}:")
-                self._level += 1
-                self._block(instruction.exits)
-                self._line("break")
-                self._level -= 1
+                self._leave(instruction)
             case Assign():
                 self._assign(instruction)
+            case Mark():
+                pass
             case Copy():
                 text = f"{instruction.target} = {instruction.source}"
                 if instruction.index_target:
@@ -361,15 +427,58 @@ class _Writer:
         yes, no = instruction.predicate, f"not {instruction.predicate}"
         if instruction.is_presence:
             yes, no = f"{yes} is not None", f"{yes} is None"
+        name = f"{PRESENCE if instruction.is_presence else ''}{instruction.predicate}"
+        line = len(self.items)
+        counted = 0
         if instruction.then:
             self._line(f"if {yes}:")
-            self._indented(instruction.then)
+            counted = self._side(instruction.then, line, (name, True))
             if instruction.otherwise:
                 self._line("else:")
         elif instruction.otherwise:
             self._line(f"if {no}:")
         if instruction.otherwise:
-            self._indented(instruction.otherwise)
+            self._side(instruction.otherwise, line, (name, False), counted)
+
+    def _side(self, block: Block, line: int, literal: type_of_literal, counted: int = 0) -> int:
+        """A side of a cond; gives the number of its block where it is counted.
+
+        Args:
+          block: the side.
+          line: of the question.
+          literal: the answer.
+          counted: the number of the other side, if that is counted.
+        """
+        counting = self.counting if self._is_counting else None
+        if counting is None:
+            self._indented(block)
+            return 0
+        kind, value = Kind.REST if counted else Kind.COUNTED, counted or len(counting.counters)
+        number = counting.open(kind, line, len(self.items), literal, value)
+        if not counted:
+            self._level += 1
+            self._line(f"{counting.counter()} += 1")
+            self._level -= 1
+        self._indented(block)
+        counting.close(len(self.items) - 1)
+        return number
+
+    def _leave(self, leave: Leave) -> None:
+        counting = self.counting if self._is_counting else None
+        line = len(self.items)
+        self._line(f"if {'not ' if leave.goes_on else ''}{leave.predicate}:")
+        body = 0
+        if counting is not None:
+            body, literal = counting.body(), (leave.predicate, not leave.goes_on)
+            counting.open(Kind.LEAVING, line, line + 1, literal, body)
+        self._level += 1
+        self._block(leave.exits)
+        self._line("break")
+        self._level -= 1
+        if counting is not None:
+            counting.close(len(self.items) - 1)
+            literal = leave.predicate, leave.goes_on
+            counting.open(Kind.GOING_ON, line, len(self.items), literal, body)
 
     def _loop(self, loop: Loop) -> None:
         inside = [
@@ -381,7 +490,16 @@ class _Writer:
             self._line(f"frame{loop.number} = new_frame()")
         for one in inside:
             self._line(f"x{one.item.id} = {self._context(one, f', frame{loop.number}')}")
+        counting = self.counting
+        if counting is not None and self._inside:
+            number = loop.number
+            self._line(
+                f"turns{number} += turn{number}; last{number} = turn{number} or last{number}; "
+                f"turn{number} = 0"
+            )
         first = len(self.items)
+        if counting is not None:
+            counting.open_loop(loop.number, loop.frame_name, first)
         self._line(f"for turn{loop.number} in count():")
         self.lines[-1] = f"{self.lines[-1]:<44}  # frame {loop.frame_name!a}"
         self._inside.append(loop.number)
@@ -392,6 +510,8 @@ class _Writer:
         self._level -= 1
         self._inside.pop()
         self._cost = float(_CALLS_PER_CHECK)
+        if counting is not None:
+            counting.close_loop(len(self.items) - 1)
         self.loops[loop.number] = (loop.frame_name, first, len(self.items) - 1)
 
     def _assign(self, instruction: Assign) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from tfnb.common_runtime.immutable_executor_state import ARG, ASYNC
 from tfnb.common_runtime.kernel_errors import annotate
 from tfnb.common_runtime.lowering.absence import absent_value
+from tfnb.common_runtime.lowering.counts import StepCounts
 from tfnb.common_runtime.lowering.emit import EmittedFunction, rank_matters
 from tfnb.common_runtime.lowering.program import Compute
 from tfnb.common_runtime.lowering.ranks import instructions_in
@@ -46,14 +47,19 @@ class LoweredStep:
       only: its function, if there is one for all arguments.
     """
 
-    def __init__(self, immutable: ImmutableExecutorState) -> None:
+    def __init__(self, immutable: ImmutableExecutorState, *, counts: bool = False) -> None:
         """Lowers a partition.
+
+        Args:
+          immutable: the partition.
+          counts: whether its functions count what runs.
 
         Raises:
           Unrecognised: it cannot be written.
         """
         self._immutable = immutable
-        program = recognise(immutable)
+        self._counts = counts
+        program = recognise(immutable, counts=counts)
         self.has_conditional_fetch = program.has_conditional_fetch
         self.has_loops = program.num_loops > 0
         self.waits = any(item.action == ASYNC for item in immutable.items)
@@ -67,7 +73,7 @@ class LoweredStep:
         if self._arguments:
             self._program = program
         else:
-            self.only = EmittedFunction(immutable, program, ())
+            self.only = EmittedFunction(immutable, program, (), counts=counts)
 
     @property
     def source(self) -> str:
@@ -103,8 +109,8 @@ class LoweredStep:
             # Writing a program changes it, so that each function has one of its own.
             program, self._program = self._program, None
             if program is None:
-                program = recognise(self._immutable)
-            found = EmittedFunction(self._immutable, program, scalar_args)
+                program = recognise(self._immutable, counts=self._counts)
+            found = EmittedFunction(self._immutable, program, scalar_args, counts=self._counts)
             return self._variants.setdefault(scalar_args, found)
 
     @runs_nodes(run_state="run_state")
@@ -127,10 +133,20 @@ class LoweredStep:
             immutable.is_checked = True
             return predicates
         except BaseException as error:
+            if run_state.hooks.step_counted is not None:
+                place = emitted.place_of(error.__traceback__)
+                if place is not None:
+                    values = place.tb_frame.f_locals
+                    run_state.counts = emitted.counts_at(place.tb_lineno, values)
             found = self.failure(emitted, run_state, error)
             if found is error:
                 raise
             raise found from found.__cause__
+
+    def counts_of(self, run_state: RunState) -> StepCounts | None:
+        """What ran of a step that has ended; None where nothing of it did."""
+        found: StepCounts | None = run_state.counts
+        return StepCounts(self._any()) if found is None and not self._counts else found
 
     def failure(
         self, emitted: EmittedFunction, run_state: RunState, error: BaseException

@@ -76,8 +76,13 @@ def _load_here() -> None:
         _is_loaded = True
 
 
-def lower(immutable: ImmutableExecutorState) -> LoweredStep | None:
-    """The partition as a function, or None where it is too long, or is not recognised."""
+def lower(immutable: ImmutableExecutorState, *, counts: bool = False) -> LoweredStep | None:
+    """The partition as a function, or None where it is too long, or is not recognised.
+
+    Args:
+      immutable: the partition.
+      counts: whether it counts what runs.
+    """
     if len(immutable.items) > MAX_NODES:
         return None
     _load()
@@ -85,7 +90,7 @@ def lower(immutable: ImmutableExecutorState) -> LoweredStep | None:
     from tfnb.common_runtime.lowering.order import Unrecognised
 
     try:
-        return LoweredStep(immutable)
+        return LoweredStep(immutable, counts=counts)
     except (Unrecognised, RecursionError, SyntaxError) as reason:
         _log.debug("A partition stays with the reference executor: %s", reason)
         return None
@@ -94,33 +99,37 @@ def lower(immutable: ImmutableExecutorState) -> LoweredStep | None:
 def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> LoweredStep | None:
     """What runs a partition in this step; None: the reference executor."""
     hooks = run_state.hooks
+    counts = False
+    if run_state.record_outputs is not None or _lowering is Lowering.NEVER:
+        return None
     if not (
-        hooks.node_started is hooks.node_done is run_state.record_outputs is None
+        hooks.node_started is hooks.node_done is None
         and hooks.iteration_started is hooks.iteration_done is None
         and hooks.frame_entered is hooks.frame_done is None
     ):
-        return None
-    lowered = immutable.lowered
-    if _lowering is not Lowering.WHEN_IT_PAYS:
-        if _lowering is Lowering.NEVER:
+        if not hooks.takes_counts:
             return None
-        if lowered is None and not immutable.cannot_be_lowered:
-            lowered = immutable.lowered = lower(immutable)
-            immutable.cannot_be_lowered = lowered is None
-        return lowered
+        # Of a schedule it is known how often each node runs.
+        counts = immutable.schedule is None
+    lowered = immutable.counted if counts else immutable.lowered
     if lowered is not None:
         return lowered
-    if immutable.cannot_be_lowered:
+    if immutable.cannot_be_counted if counts else immutable.cannot_be_lowered:
         return None
-    num_runs = immutable.num_runs = immutable.num_runs + 1
-    has_loops = len(immutable.frames) > 1 and len(immutable.items) <= MAX_NODES_AT_ONCE
-    if num_runs < (1 if has_loops else 2):
-        return None
-    lowered = immutable.lowered = lower(immutable)
-    immutable.cannot_be_lowered = lowered is None
+    if _lowering is Lowering.WHEN_IT_PAYS:
+        num_runs = immutable.num_runs = immutable.num_runs + 1
+        has_loops = len(immutable.frames) > 1 and len(immutable.items) <= MAX_NODES_AT_ONCE
+        if num_runs < (1 if has_loops else 2):
+            return None
+    lowered = lower(immutable, counts=counts)
+    if counts:
+        immutable.counted, immutable.cannot_be_counted = lowered, lowered is None
+        return lowered
+    immutable.lowered, immutable.cannot_be_lowered = lowered, lowered is None
     # A partition without control flow is run by its schedule once more: that is not slow, and a
     # thread that waits for the function pays for it now.
-    return lowered if immutable.schedule is None else None
+    is_awaited = _lowering is Lowering.ALWAYS or immutable.schedule is None
+    return lowered if is_awaited else None
 
 
 def lowered_together(executors: Executors, run_state: RunState) -> LoweredStep | None:

@@ -26,6 +26,7 @@ from tfnb.common_runtime.immutable_executor_state import CONTEXT
 
 if TYPE_CHECKING:
     from tfnb.common_runtime.immutable_executor_state import NodeItem
+    from tfnb.common_runtime.lowering.order import Unit
     from tfnb.core.op_expression import Held
 
 
@@ -191,6 +192,11 @@ class Free:
     registers: list[str]
 
 
+@dataclass(slots=True, eq=False)
+class Mark:
+    """Nothing: it only has a block made where all nodes are of the kind that does nothing."""
+
+
 type_of_instruction = (
     Compute
     | Read
@@ -206,6 +212,7 @@ type_of_instruction = (
     | PartialSum
     | Leave
     | Free
+    | Mark
 )
 Block = list[type_of_instruction]
 
@@ -223,6 +230,9 @@ class Program:
         Switch's id; empty where no fetch can be dead.
       predicates: these registers, each once.
       num_loops: how many frames there are.
+      frames: of a function that counts, the number of each loop and its units, inner loops first.
+      alive_alone: of such a function, the nodes that are alive even where their loop is not
+        entered, and the Enters by which they are.
     """
 
     root: Block = field(default_factory=list)
@@ -232,6 +242,8 @@ class Program:
     switches: dict[int, str] = field(default_factory=dict)
     predicates: list[str] = field(default_factory=list)
     num_loops: int = 0
+    frames: list[tuple[int, list[Unit]]] = field(default_factory=list)
+    alive_alone: dict[int, set[int]] = field(default_factory=dict)
 
 
 def reads_of(instruction: type_of_instruction) -> list[str]:

@@ -47,6 +47,7 @@ from tfnb.common_runtime.lowering.program import (
     Compute,
     Copy,
     Loop,
+    Mark,
     Program,
     Read,
     insides_of,
@@ -70,13 +71,17 @@ _MOST_WAITS = 32
 _NEEDS_FRAME = ("TemporaryVariable", "DestroyTemporaryVariable")
 
 
-def recognise(immutable: ImmutableExecutorState) -> Program:
+def recognise(immutable: ImmutableExecutorState, *, counts: bool = False) -> Program:
     """The partition as a program.
+
+    Args:
+      immutable: the partition.
+      counts: whether all its nodes are to be counted (``counts.py``).
 
     Raises:
       Unrecognised: it is none.
     """
-    program = _Recogniser(immutable).program()
+    program = _Recogniser(immutable, counts).program()
     _check_depth(program.root, 0, 0)
     return program
 
@@ -84,8 +89,9 @@ def recognise(immutable: ImmutableExecutorState) -> Program:
 class _Recogniser:
     """One partition."""
 
-    def __init__(self, immutable: ImmutableExecutorState) -> None:
+    def __init__(self, immutable: ImmutableExecutorState, counts: bool) -> None:
         self.immutable = immutable
+        self.counts = counts
         self.made = Program()
         items = immutable.items
         self.sources: list[list[tuple[NodeItem, int]]] = [[] for _ in items]
@@ -104,6 +110,8 @@ class _Recogniser:
             return self.made
         frame = _Frame(self, "")
         frame.order()
+        if self.counts:
+            frame.mark(0)
         self.made.root = frame.block()
         if self.made.has_conditional_fetch:
             self.made.switches = frame.switches()
@@ -532,10 +540,14 @@ class _Frame:
         frame.order()
         unit.condition = whole
         unit.waits_for_others = any(one.waits_for_others for one in frame._units)
+        if owner.counts:
+            owner.made.alive_alone.update(frame.alive_alone())
         if whole is None:
             return
         owner.made.num_loops += 1
         loop = Loop(unit.frame, owner.made.num_loops)
+        if owner.counts:
+            frame.mark(loop.number)
         loop.body = frame.body()
         unit.instructions = [frame.assignment(0), loop]
 
@@ -572,6 +584,42 @@ class _Frame:
             matters = bool(unit.instructions) or (unit.item is not None and unit.item.id in ends)
             if matters and not unit.is_part and self._weak_enters:
                 raise Unrecognised(f"frame '{self._name}' is entered in parts")
+
+    # -- what is counted
+
+    def alive_alone(self) -> dict[int, set[int]]:
+        """The nodes that are alive even where the frame as a whole is not, by these Enters."""
+        found: dict[int, set[int]] = {}
+        for unit in self._units if self._weak_enters else ():
+            item = unit.item
+            if item is None or unit.is_part:
+                continue
+            owner = self._owner
+            enters = {src.id for src, _ in owner.sources[item.id]}
+            enters = (enters | {src.id for src in owner.controls[item.id]}) & {*self._weak_enters}
+            for before in unit.before:
+                enters |= found.get(-1 if before.item is None else before.item.id, set())
+            if enters:
+                found[item.id] = enters
+        return found
+
+    def mark(self, number: int) -> None:
+        """Notes the units down, and has a block made for each condition that one of them has."""
+        self._owner.made.frames.append((number, self._units))
+        ends = (
+            set() if self.goes_on is None else {(self.goes_on[0], True), (self.goes_on[0], False)}
+        )
+        made = {frozenset([end]) for end in ends} | {ALWAYS}
+        made |= {unit.condition for unit in (*self._units, *self._more) if unit.instructions}
+        marks: dict[type_of_condition, Unit] = {}
+        for unit in self._units:
+            condition = unit.condition
+            if condition is None or condition in made or unit.item is None:
+                continue
+            if condition not in marks:
+                marks[condition] = Unit(condition=condition, instructions=[Mark()])
+            self._depend(marks[condition], unit)
+        self._more += marks.values()
 
     # -- order
 

@@ -86,7 +86,11 @@ class Watch:
             if self._displays:
                 show(self.widget)
         self._publisher = StepPublisher(
-            self._log, self.model, sink, updates_per_second=self._updates_per_second
+            self._log,
+            self.model,
+            sink,
+            updates_per_second=self._updates_per_second,
+            look=self._look,
         )
         if self._sampler is None:
             watch_sessions(self._join)
@@ -146,6 +150,13 @@ class Watch:
         recorder = StepRecorder(self._log, len(self._recorders))
         self._recorders.append((events, recorder))
         events.add(recorder)
+
+    def _look(self) -> None:
+        """What emitted functions do tells nobody; their lines and counters do."""
+        for events, recorder in list(self._recorders):
+            session = session_of(events)
+            if session is not None:
+                recorder.look(session._session.step_counts())
 
     def _queue_sizes(self) -> list[dict[str, Any]]:
         seen = [] if self._sampled is None else self._sampled.sessions
