@@ -63,9 +63,11 @@ def overhead_text(
                 lines.append(f"| {name} | {' | '.join(shares)} |")
         lines.append("")
     lines += [
-        "Who watches has the steps run by the reference executor, node by node, and so pays more "
-        "where a step is an emitted\nfunction that takes next to no time a node. "
-        "`%%tfnb watch --sample` only looks on from outside.",
+        "Progress (`%%tfnb watch`) leaves a step the emitted function that it is: a variant of it "
+        "counts the sides of conds and the\niterations of loops, and a few times a second somebody "
+        "looks where it is. Besides, a step tells of its beginning and end.\nWho wants every node "
+        "(a recording, breakpoints, the values of a tensor) has steps run by the reference executor, "
+        "node by node,\nand so pays more where a step takes next to no time a node.",
         "",
         "## Pictures of large graphs",
         "",

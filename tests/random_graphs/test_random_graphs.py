@@ -22,7 +22,14 @@ from tests.random_graphs.answers import answer_of, differences
 from tests.random_graphs.case import Case
 from tests.random_graphs.generator import case_of_seed, random_case
 from tests.random_graphs.liveness import ALWAYS, are_exclusive, both, either, implies, literal
-from tests.random_graphs.ways import disagreements, lowered_line_by_line, stepped, traced
+from tests.random_graphs.ways import (
+    disagreements,
+    everything,
+    everything_counted,
+    lowered_line_by_line,
+    stepped,
+    traced,
+)
 
 if TYPE_CHECKING:
     import random
@@ -91,6 +98,32 @@ def test_all_ways_to_run_a_graph_agree(seed: int) -> None:
     case = case_of_seed(seed)
     if len(case.nodes) < 60:
         assert disagreements(case) == []
+
+
+def _miscounted(seeds: range) -> list[tuple[int, int, Any]]:
+    """Where an emitted function counts something else than the reference tells."""
+    found, num_counted = [], 0
+    for seed in seeds:
+        case = case_of_seed(seed)
+        (got, counted), wanted = everything_counted(case), everything(case)
+        num_counted += counted
+        for number, (one, other) in enumerate(zip(wanted, got, strict=True)):
+            if one.get("counts") != other.get("counts"):
+                found.append((seed, number, (one, other)))
+    assert num_counted >= len(seeds)
+    return found
+
+
+def test_emitted_functions_count_what_the_reference_tells() -> None:
+    """How often each node ran, and was dead; how often each loop, and how far it came."""
+    assert _miscounted(range(100_100, 100_112)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+def test_emitted_functions_of_many_graphs_count_what_the_reference_tells(block: int) -> None:
+    """The same for three hundred seeds."""
+    assert _miscounted(range(30 * block, 30 * block + 30)) == []
 
 
 def test_a_case_survives_json() -> None:

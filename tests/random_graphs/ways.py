@@ -157,7 +157,7 @@ class Everything(Executions):
         for name, ran, was_dead in zip(names, live.tolist(), dead.tolist(), strict=True):
             self.counts[name], self.counts[f"{name} dead"] = ran, was_dead
         for loop in counts.loops():
-            name = self._frames[self._signature][0][loop.index]
+            name = self._frames[self._signature][0][loop.name_index]
             self.counts[f"frames {name}"] = loop.runs
             # Of a loop that ran often nobody counts how far it came before.
             self.counts[f"last of {name}"] = loop.iteration if loop.runs == 1 else 0

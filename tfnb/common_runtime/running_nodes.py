@@ -257,7 +257,8 @@ def counts_of(run_states: Iterable[RunState]) -> dict[int, StepCounts]:
     found = {}
     with _uncollected():
         for outermost in sys._current_frames().values() if steps else ():
-            frame, inside = outermost, None
+            frame: FrameType | None = outermost
+            inside: FrameType | None = None
             while frame is not None:
                 emitted = _emitted.get(frame.f_code.co_filename)
                 if emitted is not None and frame.f_code.co_name == "step":

@@ -95,14 +95,14 @@ class FrameBook:
     def counted(self, loops: Sequence[LoopCounts], device: str, names: tuple[str, ...]) -> None:
         """What is known of the loops of a step with one partition that tells of none."""
         for loop in loops:
-            key = (0, loop.index)
+            key = (0, loop.name_index)
             self._outer[key] = (0, loop.parent) if loop.parent else None
             self._entered[key] = loop.runs
         for loop in loops:
-            key = (0, loop.index)
+            key = (0, loop.name_index)
             row = self._rows.get(key)
             if row is None:
-                row = FrameRow(names[loop.index], device, len(self._path(key)) - 1)
+                row = FrameRow(names[loop.name_index], device, len(self._path(key)) - 1)
                 self._rows[key] = row
             row.iteration = loop.iteration or row.iteration
             row.active = {0: [loop.iteration, loop.iteration - 1]} if loop.is_active else {}

@@ -54,6 +54,7 @@ RATE_STEPS = 33
 # the runtime down.
 MAX_READ = 25_000
 NEWEST_EVENTS = 8_000
+_COUNTED_STEP = (STEP_STARTED, STEP_COUNTED, STEP_DONE)
 # Time between two looks at a step that is longer went by without anybody looking.
 _LONGEST_LOOK_NS = 200_000_000
 _MERGES = frozenset(("Merge", "RefMerge"))
@@ -260,15 +261,12 @@ class StepModel:
             # A start whose end may be among what was not seen measures nothing.
             self.step.started = [0] * len(self.step.started)
         begin = 0
-        starts = [event[2:4] for event in steps if event[1] == STEP_STARTED]
-        # Of those that came and went, only the last is worth a look.
-        brief = {event[2:4] for event in steps if event[1] == STEP_COUNTED} - {*starts[-1:]}
-        for event in steps:
+        for event in steps if batch else self._pass_over(steps):
             end = max(begin, bisect_left(numbers, event[0]))
             self._read(batch[begin:end])
             begin = end
             if event[1] == STEP_STARTED:
-                self._start(event, log, is_brief=event[2:4] in brief)
+                self._start(event, log)
             elif event[1] == STEP_DONE:
                 self._finish(event)
             else:
@@ -277,6 +275,33 @@ class StepModel:
         if self.events_dropped > dropped_before and self.step is not None:
             self.step.infer()
         return True
+
+    def _pass_over(self, steps: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Adds up steps that came and went and tell of no node; gives the other events.
+
+        There may be thousands between two pictures, of which the last is worth a look.
+        """
+        starts = (
+            place for place in range(len(steps) - 1, 0, -1) if steps[place][1] == STEP_STARTED
+        )
+        last, place, times = next(starts, 0), 0, self.step_times_ns
+        while place < last:
+            begin, counted, end = steps[place : place + 3]
+            if (
+                (begin[1], counted[1], end[1], end[-1]) != (*_COUNTED_STEP, None)
+                or not begin[2:4] == counted[2:4] == end[2:4]
+                or (begin[2], begin[4]) not in self._signatures
+            ):
+                break
+            place += 3
+            self.node_runs += counted[4].total
+            self._ends.append(end[4])
+            if len(times) < MAX_STEP_TIMES:
+                times.append(end[4] - begin[5])
+            self._frames.pop(end[2:4], None)
+        self.steps_done += place // 3
+        self.last_ns = max(self.last_ns, *self._ends) if place else self.last_ns
+        return steps[place:]
 
     def _absorb_names(self, log: EventLog) -> bool:
         changed = bool(log.signatures or log.frames)
@@ -340,15 +365,13 @@ class StepModel:
 
     # -- steps -------------------------------------------------------------------------------------
 
-    def _start(self, event: tuple[Any, ...], log: EventLog, *, is_brief: bool) -> None:
+    def _start(self, event: tuple[Any, ...], log: EventLog) -> None:
         _, _, session, step_id, signature_id, t_ns = event
         signature = self._signature(session, signature_id, log)
         if signature is None:
             return
         self.first_ns = self.first_ns or t_ns
         self._running[session, step_id] = (signature, t_ns)
-        if is_brief:
-            return
         self._session = session
         book = self._frames.setdefault((session, step_id), FrameBook())
         self.step = RunningStep.of(step_id, signature, t_ns, book)

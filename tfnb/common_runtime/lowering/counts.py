@@ -16,6 +16,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 from functools import cached_property
+from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -288,15 +289,25 @@ class CountPlan:
         places, names = self._place_of, self._loops[loop].names
         return sum(values[places[name]] for name in names[:2])
 
-    def total(self, values: Sequence[int], line: int) -> int:
-        """How often nodes ran altogether."""
-        entered, dead = self.blocks(values, line)
-        if line:
-            return int(sum(map(sum, self.nodes(values, line))))
-        return sum(
-            (live + without) * size
-            for live, without, size in zip(entered, dead, self._sizes, strict=True)
-        )
+    @cached_property
+    def _weights(self) -> list[int]:
+        """How many runs of nodes each counter stands for, and how many there are without."""
+        count = len(self.variables)
+        found = [self._sum([0] * count)]
+        for place in range(count):
+            values = [0] * count
+            values[place] = 1
+            found.append(self._sum(values) - found[0])
+        return found
+
+    def _sum(self, values: Sequence[int]) -> int:
+        rows = zip(*self.blocks(values, 0), self._sizes, strict=True)
+        return sum((live + dead) * size for live, dead, size in rows)
+
+    def total(self, values: Sequence[int]) -> int:
+        """How often nodes of a step that has ended ran altogether."""
+        base, *weights = self._weights
+        return int(base + sum(map(mul, weights, values)))
 
     def nodes(self, values: Sequence[int], line: int) -> tuple[Any, Any]:
         """How often each node ran and how often it was dead, by its id."""
@@ -338,14 +349,14 @@ class LoopCounts(NamedTuple):
     """All frames of one name.
 
     Attributes:
-      index: of the name, in the partition's view.
+      name_index: of the name, in the partition's view.
       parent: that of the loop around it; 0: none.
       runs: how many frames there were.
       iteration: which the latest is in, or has come to.
       is_active: whether one runs.
     """
 
-    index: int
+    name_index: int
     parent: int
     runs: int
     iteration: int
@@ -378,8 +389,10 @@ class StepCounts:
     @cached_property
     def total(self) -> int:
         """How often nodes ran altogether, dead ones too."""
+        if self._line:
+            return int(sum(self.nodes()).sum())
         plan: CountPlan = self._emitted.count_plan
-        return plan.total(self._values, self._line)
+        return plan.total(self._values)
 
     def nodes(self) -> tuple[Any, Any]:
         """How often each node ran and how often it was dead, by its id."""

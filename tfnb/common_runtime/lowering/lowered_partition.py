@@ -59,6 +59,7 @@ class LoweredStep:
         """
         self._immutable = immutable
         self._counts = counts
+        self._whole: StepCounts | None = None
         program = recognise(immutable, counts=counts)
         self.has_conditional_fetch = program.has_conditional_fetch
         self.has_loops = program.num_loops > 0
@@ -146,7 +147,11 @@ class LoweredStep:
     def counts_of(self, run_state: RunState) -> StepCounts | None:
         """What ran of a step that has ended; None where nothing of it did."""
         found: StepCounts | None = run_state.counts
-        return StepCounts(self._any()) if found is None and not self._counts else found
+        if found is None and not self._counts:
+            if self._whole is None:
+                self._whole = StepCounts(self._any())
+            return self._whole
+        return found
 
     def failure(
         self, emitted: EmittedFunction, run_state: RunState, error: BaseException

@@ -1,8 +1,9 @@
 """When a partition runs as an emitted function.
 
 A partition with loops is lowered before its first run, because a loop pays for it at once; any
-other when it runs for the second time, because most signatures of a notebook run once.  Who is
-watched, measured or limited runs on the reference executor.
+other when it runs for the second time, because most signatures of a notebook run once.  A step
+whose observers take counts in place of events of nodes runs as a function that counts
+(``counts.py``).  Who is watched closer, measured or limited runs on the reference executor.
 """
 
 from __future__ import annotations

@@ -606,11 +606,10 @@ class _Frame:
     def mark(self, number: int) -> None:
         """Notes the units down, and has a block made for each condition that one of them has."""
         self._owner.made.frames.append((number, self._units))
-        ends = (
-            set() if self.goes_on is None else {(self.goes_on[0], True), (self.goes_on[0], False)}
-        )
-        made = {frozenset([end]) for end in ends} | {ALWAYS}
-        made |= {unit.condition for unit in (*self._units, *self._more) if unit.instructions}
+        made = {unit.condition for unit in (*self._units, *self._more) if unit.instructions}
+        made.add(ALWAYS)
+        if self.goes_on is not None:
+            made.update(frozenset([(self.goes_on[0], side)]) for side in (True, False))
         marks: dict[type_of_condition, Unit] = {}
         for unit in self._units:
             condition = unit.condition
