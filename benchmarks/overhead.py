@@ -66,8 +66,8 @@ def overhead_text(
         "Progress (`%%tfnb watch`) leaves a step the emitted function that it is: a variant of it "
         "counts the sides of conds and the\niterations of loops, and a few times a second somebody "
         "looks where it is. Besides, a step tells of its beginning and end.\nWho wants every node "
-        "(a recording, breakpoints, the values of a tensor) has steps run by the reference executor, "
-        "node by node,\nand so pays more where a step takes next to no time a node.",
+        "(a recording, breakpoints, the values of a tensor) has steps run by the reference "
+        "executor, node by node,\nand so pays more where a step takes next to no time a node.",
         "",
         "## Pictures of large graphs",
         "",

@@ -385,11 +385,15 @@ class StepModel:
                 self.node_runs += counts.total
             return
         step.take(counts)
-        if kind != STEP_COUNTED and counts.running >= 0:
-            names = step.signature.partitioned.partitions[0].node_ops
-            op, since = names[counts.running], max(self._looked_ns, self.first_ns)
-            self.busy_by_op[op] = self.busy_by_op.get(op, 0) + min(t_ns - since, _LONGEST_LOOK_NS)
-            self._looked_ns = t_ns
+        if kind == STEP_COUNTED:
+            return
+        took = min(t_ns - max(self._looked_ns, self.first_ns), _LONGEST_LOOK_NS)
+        self._looked_ns = t_ns
+        if counts.running >= 0:
+            op = step.signature.partitioned.partitions[0].node_ops[counts.running]
+            # Python lets go at the end of an iteration, where a Merge gets its value.
+            if op not in _MERGES:
+                self.busy_by_op[op] = self.busy_by_op.get(op, 0) + took
 
     def _finish(self, event: tuple[Any, ...]) -> None:
         _, _, session, step_id, t_ns, error = event
