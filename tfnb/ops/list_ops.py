@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import SCALAR_SHAPE, UNKNOWN_SHAPE, InferenceContext, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.tensor_list import (
+    Places,
     Stack,
     TensorList,
+    as_places,
     element_here,
     element_zeros,
     merged_shapes,
@@ -139,7 +142,8 @@ def tensor_list_reserve(
         raise errors.invalid_argument(
             f"The num_elements to reserve must be a non negative number, but got {count}"
         )
-    return TensorList(element_dtype, _shape_from(element_shape), (None,) * count)
+    check_fits(np, (count,), np.dtype(object))
+    return TensorList(element_dtype, _shape_from(element_shape), Places({}, count))
 
 
 def _from_tensor_shape(c: InferenceContext) -> TensorShape:
@@ -250,12 +254,15 @@ def _item_shape(c: InferenceContext) -> TensorShape:
 
 
 def _filled(
-    xp: Any, one: TensorList, element: Any, shape: TensorShape, what: str, *, infers: bool
+    xp: Any, one: TensorList, element: Any, given_shape: Any, what: str, *, infers: bool
 ) -> Any:
     """An element, or zeros for one that was never set.
 
     ``infers``: whether its shape may be that of the others.
     """
+    if element is not None and given_shape.ndim == 1:
+        return element_here(xp, element)
+    shape = _shape_from(given_shape)
     if element is not None:
         return element_here(xp, element)
     shape = merged_shapes(one.element_shape, shape)
@@ -291,7 +298,7 @@ def tensor_list_get_item(
         xp,
         one,
         one.elements[position],
-        _shape_from(element_shape),
+        element_shape,
         "Trying to read an uninitialized tensor but element_shape is not fully defined: {} and no "
         "list element is set.",
         infers=True,
@@ -336,20 +343,19 @@ def tensor_list_set_item(
     """The list with one element replaced."""
     one: TensorList = input_handle
     _check_dtype(one, element_dtype)
-    position, elements = int(index), list(one.elements)
-    if position >= len(elements) >= 0 <= position and resize_if_index_out_of_bounds:
-        elements += [None] * (position + 1 - len(elements))
+    position, elements = int(index), one.elements
+    if position >= len(elements) and resize_if_index_out_of_bounds:
+        elements = [*elements, *[None] * (position + 1 - len(elements))]
     if not 0 <= position < len(elements):
         raise errors.invalid_argument(
             f"Trying to modify element {position} in a list with {len(elements)} elements."
         )
-    if not one.element_shape.is_compatible_with(TensorShape(item.shape)):
+    if not one.takes(item.shape):
         raise errors.invalid_argument(
             "Tried to set a tensor with incompatible shape at a list index. Item element shape: "
             f"{shape_text(item.shape)} list shape: {partial_text(one.element_shape)}"
         )
-    elements[position] = item
-    return one.with_elements(tuple(elements))
+    return one.with_elements(as_places(elements).replaced(position, item))
 
 
 @tensor_list_set_item.gradient
@@ -391,7 +397,7 @@ def tensor_list_push_back(xp: Any, input_handle: Any, tensor: Any, *, element_dt
 
 def _pushed(one: TensorList, tensor: Any, element_dtype: DType) -> TensorList:
     _check_dtype(one, element_dtype)
-    if not one.element_shape.is_compatible_with(TensorShape(tensor.shape)):
+    if not one.takes(tensor.shape):
         raise errors.invalid_argument(
             "Tried to append a tensor with incompatible shape to a list. Op element shape: "
             f"{shape_text(tensor.shape)} list shape: {partial_text(one.element_shape)}"
@@ -467,7 +473,7 @@ def tensor_list_pop_back(
         xp,
         one,
         one.elements[-1],
-        _shape_from(element_shape),
+        element_shape,
         "Trying to read an uninitialized tensor but element_shape is not fully defined: {}",
         infers=False,
     )
@@ -534,7 +540,7 @@ def tensor_list_stack(
 
 def _stacked(xp: Any, one: TensorList, chosen: Any, shape: TensorShape, what: str) -> Any:
     for element in chosen:
-        if element is not None:
+        if element is not None and element.shape != shape.dim_values:
             shape = merged_shapes(shape, TensorShape(element.shape))
     if not shape.is_fully_defined():
         raise errors.invalid_argument(what.format(partial_text(shape)))

@@ -14,11 +14,11 @@ from tfnb.core.array_module import module_of, to_host
 from tfnb.core.node_text import shape_text as static_shape_text
 from tfnb.core.node_text import type_word
 from tfnb.core.shape_inference import merge_shapes
+from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.opaque_values import is_opaque
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
-    from tfnb.core.tensor_shape import TensorShape
 
 
 class Stack(Sequence[Any]):
@@ -69,9 +69,89 @@ class Stack(Sequence[Any]):
         return self._items[index + self._count if index < 0 else index]
 
 
-@dataclass(slots=True, frozen=True)
+class Places(Sequence[Any]):
+    """The elements of a list of which one after the other was set.
+
+    The newest has them all; the one it was made from, which mostly nobody wants any more, knows
+    what it had in the one place that differs, and takes a copy if somebody asks it for more.  So a
+    loop that sets an element in each iteration costs what it sets.  Places that were never set cost
+    nothing.
+    """
+
+    __slots__ = ("_before", "_count", "_index", "_items", "_newer")
+
+    _lock = threading.Lock()
+
+    def __init__(self, items: dict[int, Any], count: int) -> None:
+        self._items: dict[int, Any] | None = items
+        self._count = count
+        # Where this is not the newest: who came after, and what stood where that one differs.
+        self._newer: Places | None = None
+        self._index = 0
+        self._before: Any = None
+
+    def replaced(self, index: int, item: Any) -> Places:
+        """The elements with one of them replaced."""
+        with self._lock:
+            items = self._own()
+            newer = Places(items, self._count)
+            self._newer, self._index, self._before = newer, index, items.get(index)
+            self._items = None  # before it is written to: whoever reads looks again
+            items[index] = item
+            return newer
+
+    def set_ones(self) -> dict[int, Any]:
+        """The elements that were set, by place."""
+        with self._lock:
+            return self._own().copy()
+
+    def num_set(self) -> int:
+        """How many were set, or about as many."""
+        return self._count if self._items is None else len(self._items)
+
+    def _own(self) -> dict[int, Any]:
+        """The elements; an older list gets its own. Called under the lock."""
+        if self._items is None:
+            changes, one = list[tuple[int, Any]](), self
+            while one._items is None:
+                assert one._newer is not None
+                changes.append((one._index, one._before))
+                one = one._newer
+            items = one._items.copy()
+            for index, before in reversed(changes):
+                items[index] = before
+            self._items, self._newer, self._before = items, None, None
+        return self._items
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.set_ones().get, range(self._count))
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        """An element, or a list of some."""
+        if isinstance(index, slice):
+            return list(self)[index]
+        if not -self._count <= index < self._count:
+            raise IndexError(index)
+        index %= self._count
+        items = self._items
+        if items is not None:
+            found = items.get(index)
+            if self._items is items:
+                return found
+        with self._lock:
+            return self._own().get(index)
+
+
+@dataclass(slots=True, eq=False)
 class TensorList:
-    """A list of tensors of one dtype.
+    """A list of tensors of one dtype; never changed.
 
     Attributes:
       dtype: the elements' dtype.
@@ -94,6 +174,15 @@ class TensorList:
     def with_elements(self, elements: Sequence[Any]) -> TensorList:
         """The same list with other elements."""
         return TensorList(self.dtype, self.element_shape, elements, self.max_num_elements)
+
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Whether a tensor of this shape may be an element."""
+        known = self.element_shape.dim_values
+        return (
+            known is None
+            or known == shape
+            or self.element_shape.is_compatible_with(TensorShape(shape))
+        )
 
     def zeros_like(self) -> TensorList:
         """A list of zeros of the same form."""
@@ -119,12 +208,37 @@ class TensorList:
                 f"{len(self.elements)} and the other is {len(other.elements)}"
             )
         shape = merged_shapes(self.element_shape, other.element_shape)
+        if _is_sparse(other.elements):
+            return TensorList(self.dtype, shape, _added(self.elements, other.elements))
+        if _is_sparse(self.elements):
+            return TensorList(self.dtype, shape, _added(other.elements, self.elements))
         pairs = zip(self.elements, other.elements)
         return TensorList(
             self.dtype,
             shape,
             tuple([b if a is None else a if b is None else a + b for a, b in pairs]),
         )
+
+
+def _is_sparse(elements: Sequence[Any]) -> bool:
+    return isinstance(elements, Places) and elements.num_set() * 8 < len(elements)
+
+
+def _added(all_elements: Sequence[Any], few: Any) -> Places:
+    """The sums of the elements of two lists, one of which has few."""
+    sums = as_places(all_elements)
+    for index, one in few.set_ones().items():
+        before = sums[index]
+        sums = sums.replaced(index, one if before is None else before + one)
+    return sums
+
+
+def as_places(elements: Sequence[Any]) -> Places:
+    """The elements, one of which is to be set."""
+    if isinstance(elements, Places):
+        return elements
+    items = {place: one for place, one in enumerate(elements) if one is not None}
+    return Places(items, len(elements))
 
 
 def element_here(xp: Any, element: Any) -> Any:
