@@ -35,10 +35,18 @@ def component_function(graph: Graph, lasting: Collection[str], simplifies: bool)
 def _simplify(graph: Graph, lasting: Collection[str]) -> None:
     for node in list(graph.op_nodes()):
         if node.op == "Identity":
-            _drop_needless_waits(graph, node)
+            _drop_needless_waits(graph, node, through_no_ops=False)
+    # Last ones first, as in TensorFlow: a result that waits for a NoOp outlives what it passes on.
+    for node in reversed(list(graph.op_nodes())):
+        if node.op == "Identity":
+            remove_identity(graph, node)
     for node in list(graph.op_nodes()):
         if node.op == "NoOp":
             _bypass(graph, node, keep=node.name in lasting)
+    for node in reversed(list(graph.op_nodes())):
+        if node.op == "Identity":
+            _hand_on_waits(graph, node)
+            remove_identity(graph, node)
     for node in list(graph.op_nodes()):
         if node.op == "Identity":
             _drop_needless_waits(graph, node)
@@ -51,7 +59,7 @@ def _simplify(graph: Graph, lasting: Collection[str]) -> None:
     _join_constants(graph)
 
 
-def _drop_needless_waits(graph: Graph, node: Node) -> None:
+def _drop_needless_waits(graph: Graph, node: Node, *, through_no_ops: bool = True) -> None:
     """Removes control edges into a node from nodes that its tensor comes after anyway."""
     waits = [edge for edge in node.in_edges if edge.is_control and edge.src.is_op]
     if not waits:
@@ -66,7 +74,7 @@ def _drop_needless_waits(graph: Graph, node: Node) -> None:
                 stack.append(edge.src)
     is_result = all(edge.dst.is_retval for edge in node.out_edges if edge.dst.is_op)
     for edge in waits:
-        if _is_after(edge.src, before, is_result):
+        if edge.src in before or (through_no_ops and _is_after(edge.src, before, is_result)):
             graph.remove_edge(edge)
 
 
