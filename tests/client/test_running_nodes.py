@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.time_outs import message_of_time_out
 from tfnb.client.step_sampler import StepSampler
 from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
 from tfnb.framework import function
@@ -306,26 +307,26 @@ def test_waiting_says_what_runs_and_where_it_was_made(graph):
 @ALL_WAYS
 def test_a_time_out_names_the_node_that_ran(graph, when):
     """The deadline passes while a kernel computes; the error comes when it is done."""
-    slow, thread_of_test = Slow(), threading.current_thread()
-    y = tf.negative(slow.node(tf.placeholder_with_default(1.0, [])))
+
+    def wait(value):
+        """Until the step is asked to end."""
+        (state,) = session._session.active_steps()
+        while state.stop is None:
+            threading.Event().wait(0.001)
+        return value
+
+    slow = tf.py_func(wait, [tf.placeholder_with_default(1.0, [])], tf.float32, name="slow")
+    y = tf.negative(slow)
     for number in range(50):
         y = tf.negative(y) if number % 2 else tf.sin(y)
     with lowering(when), tf.Session() as session:
 
-        def until_late():
-            assert slow.is_there.wait(_LIMIT_S)
-            (state,) = session._session.active_steps()
-            while state.stop is None:
-                assert thread_of_test.is_alive()
-            slow.may_go.set()
+        def run(limit):
+            session.run(y, options=tf.RunOptions(timeout_in_ms=limit))
 
-        timer = threading.Thread(target=until_late)
-        timer.start()
-        with pytest.raises(tf.errors.DeadlineExceededError) as caught:
-            session.run(y, options=tf.RunOptions(timeout_in_ms=50))
-        timer.join(_LIMIT_S)
-    assert "Still running:\n  'slow' (PyFunc) runs" in caught.value.message
-    assert f"made at {__file__}:" in caught.value.message
+        message = message_of_time_out(run, "(PyFunc) runs")
+    assert "Still running:\n  'slow' (PyFunc) runs" in message
+    assert f"made at {__file__}:" in message
 
 
 @ALL_WAYS

@@ -10,6 +10,7 @@ import threading
 import pytest
 
 import tfnb as tf
+from tests.time_outs import message_of_time_out
 
 
 @pytest.fixture
@@ -19,12 +20,12 @@ def graph():
         yield found
 
 
-def message_of(fetch, config=None):
+def message_of(fetch, config=None, words="waits"):
     """What the time-out of a run says."""
     with tf.Session(config=config) as sess:
-        with pytest.raises(tf.errors.DeadlineExceededError) as caught:
-            sess.run(fetch, options=tf.RunOptions(timeout_in_ms=50))
-        return caught.value.message
+        return message_of_time_out(
+            lambda limit: sess.run(fetch, options=tf.RunOptions(timeout_in_ms=limit)), words
+        )
 
 
 @pytest.mark.usefixtures("graph")
@@ -80,18 +81,21 @@ def test_a_partial_run_names_the_feed_it_waits_for():
     a = tf.placeholder(tf.float32, [], name="a")
     queue = tf.FIFOQueue(1, tf.float32, shapes=[[]], name="q")
     y = queue.dequeue() + 1.0
-    with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=50)) as sess:
-        handle = sess.partial_run_setup([y, a + 1.0], [a])
-        with pytest.raises(tf.errors.DeadlineExceededError) as caught:
-            sess.partial_run(handle, y)
-        assert "waits for the feed 'a:0' of this partial run" in caught.value.message
+    b = a + 1.0
+
+    def run(limit):
+        with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=limit)) as sess:
+            sess.partial_run(sess.partial_run_setup([y, b], [a]), y)
+
+    words = "waits for the feed 'a:0' of this partial run"
+    assert words in message_of_time_out(run, words)
 
 
 @pytest.mark.usefixtures("graph")
 def test_a_busy_step_names_nobody():
     """An endless loop is not stuck."""
     loop = tf.while_loop(lambda i: i >= 0, lambda i: i * 1, [0])
-    assert "Nothing can run" not in message_of(loop)
+    assert "Nothing can run" not in message_of(loop, words="running")
 
 
 def line_of_this_test(marker):
@@ -159,7 +163,7 @@ def test_a_receiver_says_what_its_sender_comes_after():
 def test_an_endless_loop_says_which_one_and_how_far():
     """It is not stuck; the time-out says what it was doing."""
     loop = tf.while_loop(lambda i: i >= 0, lambda i: i * 1, [0])  # here
-    text = message_of(loop)
+    text = message_of(loop, words="running")
     assert "Still running:\n  frame 'while/while_context' is in iteration " in text
     assert line_of_this_test("here") in text
 
