@@ -128,7 +128,7 @@ class TensorArrayResource:
     def write_rows(self, places: Sequence[int], rows: Any) -> None:
         """Writes the rows of a tensor; those before one that is refused stay."""
         values, is_known = self.values, False
-        is_plain = rows.__class__ is _ndarray and rows.ndim > 1
+        is_plain = rows.__class__ is _ndarray and (rows.ndim > 1 or rows.dtype != object)
         for index, value in zip(places, rows, strict=True):
             if is_known and index not in values and -1 < index < self._size:
                 values[index] = value

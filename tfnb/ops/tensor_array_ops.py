@@ -303,11 +303,11 @@ def tensor_array_gather_v3(
                 f"index {position} has shape: {list(shape_of_one)}"
             )
     # Faster than `stack`, which makes a view of each.
-    return (
-        ctx.xp.concatenate(elements).reshape(-1, *first)
-        if first and elements[0].size
-        else ctx.xp.stack(elements)
-    )
+    if first and elements[0].size:
+        return ctx.xp.concatenate(elements).reshape(-1, *first)
+    if not first and ctx.xp is np and not dtype.numpy_dtype.hasobject:
+        return np.array(elements, dtype.numpy_dtype)
+    return ctx.xp.stack(elements)
 
 
 def _merged(array: TensorArrayResource, shape: TensorShape) -> TensorShape:

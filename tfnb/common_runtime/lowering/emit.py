@@ -296,6 +296,7 @@ class _Writer:
             "outputs": as_outputs,
             "ref": RefCell,
             "scalar": _refuse_other_than_scalar,
+            "truth": np.bool,
             **program.constants,
         }
         self.kernels: dict[str, tuple[NodeItem, Any]] = {}
@@ -421,7 +422,9 @@ class _Writer:
                 self._line(text, instruction.item, [instruction.data, instruction.index])
             case CheckPredicate():
                 if instruction.predicate not in self._scalars:
-                    self._line(f"scalar({instruction.predicate})", instruction.item)
+                    one = instruction.predicate
+                    text = f"if {one}.__class__ is not truth: scalar({one})"
+                    self._line(text, instruction.item)
 
     def _if(self, instruction: If) -> None:
         yes, no = instruction.predicate, f"not {instruction.predicate}"
