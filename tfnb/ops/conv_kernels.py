@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tfnb.core.host_memory import check_fits
 from tfnb.core.work_sharder import shard
 from tfnb.ops import winograd
 from tfnb.ops.large_arrays import is_large
@@ -184,6 +185,7 @@ def backprop_filter(
     """The gradient of a convolution with respect to its filter."""
     dtype = x.dtype
     x, out_backprop = widened(x), widened(out_backprop)
+    check_fits(xp, filter_shape, x.dtype)
     grad = xp.zeros(tuple(filter_shape), x.dtype)
     if x.size == 0 or out_backprop.size == 0 or grad.size == 0:
         return grad.astype(dtype, copy=False)

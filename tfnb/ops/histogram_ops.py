@@ -78,6 +78,8 @@ def histogram_fixed_width_op(
     bins = int(nbins)
     if bins <= 0:
         raise errors.invalid_argument(f"nbins should be a positive number, but got '{bins}'")
+    if bins == 1:
+        return xp.full(1, values.size, dtype.as_numpy_dtype)  # also what is no number
     step = (high - low) / bins
     places = (values.reshape(-1).astype(np.float64) - low) / step
     places = xp.clip(places, 0, bins - 1).astype(np.int64)

@@ -11,11 +11,13 @@ means.
 from __future__ import annotations
 
 import math
+from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfnb.core import dtypes
 from tfnb.core.work_sharder import num_threads, shard
 from tfnb.ops.large_arrays import choose, is_large, zero_where
 from tfnb.ops.windows import Window, pad_spatial, unpad_spatial
@@ -40,11 +42,17 @@ def _along(x: Any, axis: int, w: Window, index: int) -> Any:
     return x[(slice(None),) * axis + (w.slice_at(index),)]
 
 
+@cache
+def _least(dtype: np.dtype[Any]) -> Any:
+    return dtype.type(dtypes.as_dtype(dtype).min)
+
+
 def max_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
-    """The largest element of every window."""
+    """The largest element of every window; in images no less than the lowest finite number."""
+    least = _least(x.dtype)
     if _suits(xp, x, windows):
-        return _reduced(np.maximum, x, windows, -np.inf)
-    x = pad_spatial(xp, x, windows, 1, lowest(x.dtype))
+        return _reduced(np.maximum, x, windows, least)
+    x = pad_spatial(xp, x, windows, 1, least)
     for axis, w in enumerate(windows, 1):
         out = _along(x, axis, w, 0)
         if w.filter > 1:
@@ -52,6 +60,8 @@ def max_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
             for index in range(2, w.filter):
                 xp.maximum(out, _along(x, axis, w, index), out=out)
         x = out
+    if len(windows) == 2 and x.dtype.kind not in "iu":
+        x = xp.maximum(x, least)
     return xp.ascontiguousarray(x)
 
 
@@ -92,6 +102,8 @@ def _reduced(combine: Any, x: Any, windows: Sequence[Window], empty: float) -> A
             rows = buffer[: last - first]
             _reduce_axis(combine, x[first:last], 1, down, rows, empty)
             _reduce_axis(combine, rows, 2, across, out[first:last], empty)
+            if combine is np.maximum and out[first:last].min() < empty:
+                np.maximum(out[first:last], empty, out=out[first:last])
 
     shard(len(blocks), 1, work)
     return out
@@ -192,11 +204,12 @@ def spread_to_winners(
 
 
 def spread_to_equals(xp: Any, x: Any, output: Any, grad: Any, windows: Sequence[Window]) -> Any:
-    """The gradient of every output added to all cells of its window that are equal to it."""
+    """The gradient of every output added to all cells of its window that are nearly equal to it."""
     padded = pad_spatial(xp, x, windows, 1, lowest(x.dtype))
+    near = x.dtype.type(1e-5)
     total = xp.zeros(padded.shape, grad.dtype)
     for cells in _cells(windows):
-        total[cells] += xp.where(padded[cells] == output, grad, grad.dtype.type(0))
+        total[cells] += xp.where(xp.abs(padded[cells] - output) < near, grad, grad.dtype.type(0))
     return unpad_spatial(total, windows, 1)
 
 

@@ -139,6 +139,12 @@ def _windows(
 ) -> list[Window]:
     rank = len(shape)
     pairs = explicit_pairs(explicit, rank)
+    for axis, pair in enumerate(pairs if padding == "EXPLICIT" else ()):
+        if max(pair) >= ksize[axis] and any(pair):
+            raise errors.invalid_argument(
+                f"Padding {list(pair)} of dimension {axis} needs to be smaller than the window "
+                f"size {ksize[axis]}"
+            )
     return [
         window(shape[axis], ksize[axis], strides[axis], 1, padding, pairs[axis]).trimmed()
         for axis in range(1, rank - 1)

@@ -432,7 +432,10 @@ def _beta_fraction(a: Any, b: Any, x: Any) -> Any:
     d = 1.0 - (a + b) * x / (a + 1.0)
     d = 1.0 / np.where(np.abs(d) < tiny, tiny, d)
     value = d.copy()
+    # What has converged stays: a thousand more factors of nearly 1 would cost it digits.
+    active = np.True_
     for m in range(1, 2000):
+        moves = np.False_
         for numerator in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
             -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
@@ -442,8 +445,10 @@ def _beta_fraction(a: Any, b: Any, x: Any) -> Any:
             c = 1.0 + numerator / c
             c = np.where(np.abs(c) < tiny, tiny, c)
             step = c * d
-            value = value * step
-        if (np.abs(step - 1.0) <= 2 * _EPS).all():
+            value = np.where(active, value * step, value)
+            moves = moves | (np.abs(step - 1.0) > 2 * _EPS)
+        active = active & moves
+        if not active.any():
             break
     return value
 

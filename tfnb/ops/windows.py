@@ -44,6 +44,9 @@ class Window:
         last = max(0, self.filter - self.pad_before - self.size)
         if not (first or last) or not self.output or self.dilation != 1:
             return self
+        if first + last >= self.filter:  # there is nothing but padding
+            before = (self.output - 1) * self.stride + 1
+            return replace(self, filter=1, pad_before=before, pad_after=0)
         return replace(
             self,
             filter=self.filter - first - last,
