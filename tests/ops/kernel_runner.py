@@ -98,7 +98,8 @@ class SampleRun:
             self.inputs.append(handle)
             self.input_shapes.append(TensorShape([]))
         elif dtype.is_ref_dtype:
-            cell = RefCell(f"variable_{len(self.cells)}", dtype.base_dtype)
+            shape = TensorShape(item.shape)
+            cell = RefCell(f"variable_{len(self.cells)}", dtype.base_dtype, shape)
             if not isinstance(item, samples.Uninitialized):
                 cell.assign(np.array(item))
                 self.cells.append(cell)

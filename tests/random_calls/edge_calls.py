@@ -243,6 +243,7 @@ _UNDEFINED_CALLS: dict[str, Callable[[samples.Sample], bool]] = {
     ),
     "AvgPoolGrad": _other_gradients,
     "LowerBound UpperBound": _unsorted_rows,
+    "Slice": lambda row: _overflows(*row.inputs[1:]),
     "Roll": _overflowing_roll,
     "OneHot": _wide_depth,
     "MatrixBandPart": _least_band,

@@ -20,6 +20,7 @@ from tfnb.core.resource_mgr import owned
 from tfnb.core.shape_inference import SCALAR_SHAPE, UNKNOWN_SHAPE, InferenceContext
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.attempts import NOT_YET, Attempt, Attempts
+from tfnb.ops.cwise_binary_ops import cut_quotient
 from tfnb.ops.named_resources import as_reference, find_resource, own_resource, pair_shape
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _divided(total: Any, count: Any) -> Any:
     dtype = np.asarray(total).dtype
     count = np.asarray(count).astype(dtype)
     if dtype.kind in "iu":
-        return (np.sign(total) * (np.abs(total) // count)).astype(dtype)
+        return cut_quotient(np.asarray(total), count)
     return total / count
 
 

@@ -187,7 +187,7 @@ def _occurring(
     binary_output: bool,
 ) -> tuple[Any, Any, Any]:
     """The numbers that occur with their counts, as a sparse matrix, or vector without a batch."""
-    if weights.size and weights.size != values.size:
+    if weights.size and weights.shape != values.shape:
         raise errors.invalid_argument(
             f"Weights and values must have the same shape. Weight shape: "
             f"{shape_text(weights.shape)}; values shape: {shape_text(values.shape)}"

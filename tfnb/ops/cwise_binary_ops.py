@@ -378,6 +378,11 @@ def _refuse_zero_unexpectedly(x: Any, y: Any) -> None:
 
 def _truncated_quotient(x: Any, y: Any) -> Any:
     _refuse_zero(x, y)
+    return cut_quotient(x, y)
+
+
+def cut_quotient(x: Any, y: Any) -> Any:
+    """Integers divided, what comes after the point cut off."""
     down = x // y
     if x.dtype.kind == "u":
         return down

@@ -16,6 +16,7 @@ from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.broadcasting import shape_text
+from tfnb.ops.cwise_binary_ops import cut_quotient
 from tfnb.ops.philox import generator_of
 from tfnb.ops.simple_philox import SimplePhilox
 
@@ -152,7 +153,7 @@ def _mean(cell: Any) -> Any:
     count = cell.shape[1] * cell.shape[2]
     if cell.dtype.kind == "f":
         return total / cell.dtype.type(count)
-    return (np.sign(total) * (abs(total) // count)).astype(cell.dtype)
+    return cut_quotient(total, cell.dtype.type(count))
 
 
 # ---------------------------------------------------------------------------------------- max pools

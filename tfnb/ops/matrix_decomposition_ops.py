@@ -550,18 +550,23 @@ def _logarithm(xp: Any, a: Any) -> Any:
     """Logarithms, by taking square roots until a quadrature of log(1 + x) is exact."""
     work = a.astype(np.complex128)
     unit = identity(xp, work, a.shape[-1])
-    roots = 0
+    roots, lost = 0, xp.zeros((*a.shape[:-2], 1, 1), bool)
+
+    def without_nan(work: Any) -> Any:
+        nonlocal lost
+        lost = lost | ~xp.isfinite(work).all(axis=(-2, -1), keepdims=True)
+        return xp.where(lost, unit, work)
+
+    work = without_nan(work)
     while roots < 60 and abs(work - unit).sum(axis=-2).max() > 0.25:
-        work = _square_root(xp, work)
-        if xp.isnan(work).any():
-            return xp.full_like(a, np.nan)
+        work = without_nan(_square_root(xp, work))
         roots += 1
     rest = work - unit
     total = xp.zeros_like(work)
     points, weights = np.polynomial.legendre.leggauss(10)
     for point, weight in zip((points + 1) / 2, weights / 2, strict=True):
         total += weight * xp.linalg.solve(unit + point * rest, rest)
-    return (total * 2.0**roots).astype(a.dtype)
+    return xp.where(lost, np.nan, total * 2.0**roots).astype(a.dtype)
 
 
 @register_op(

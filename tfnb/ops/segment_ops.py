@@ -23,7 +23,14 @@ from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cast_ops import cast
-from tfnb.ops.cwise_binary_ops import equal, greater, greater_equal, logical_and, maximum
+from tfnb.ops.cwise_binary_ops import (
+    cut_quotient,
+    equal,
+    greater,
+    greater_equal,
+    logical_and,
+    maximum,
+)
 from tfnb.ops.cwise_unary_ops import sqrt_op
 from tfnb.ops.large_arrays import is_large
 from tfnb.ops.scatter_kernels import combine_runs, scatter_rows
@@ -77,11 +84,17 @@ def _runs(xp: Any, segment_ids: Any) -> tuple[Any, Any]:
 
 
 def _reduce_runs(
-    xp: Any, function: Any, data: Any, segment_ids: Any, empty: Any, rows: int | None = None
+    xp: Any,
+    function: Any,
+    data: Any,
+    segment_ids: Any,
+    empty: Any,
+    rows: int | None = None,
+    from_zero: bool = True,
 ) -> tuple[Any, Any, Any]:
     """(one row per id up to the last, starts of the runs, their ids).
 
-    Ids that do not come get `empty`.
+    Ids that do not come get `empty`; sums begin with 0, and are not -0, if they do `from_zero`.
     """
     if rows is None and segment_ids.size:
         # The result is made before the ids are looked at.
@@ -98,9 +111,12 @@ def _reduce_runs(
                 found = data.take(starts, axis=0)
                 lengths = np.diff(starts, append=len(data)) - 1
                 combine_runs(found, data, starts + 1, lengths, function)
-                out[ids] = found
             else:
-                out[ids] = function.reduceat(data, starts, axis=0, dtype=data.dtype)
+                found = function.reduceat(data, starts, axis=0, dtype=data.dtype)
+            if from_zero and function is np.add and data.dtype.kind not in "iu":
+                # A row alone stays what it is.
+                found[np.diff(starts, append=len(data)) > 1] += 0
+            out[ids] = found
         else:
             names = {np.add: "add", np.multiply: "mul", np.minimum: "min", np.maximum: "max"}
             out[ids] = data[starts]
@@ -149,7 +165,7 @@ def segment_mean(xp: Any, data: Any, segment_ids: Any) -> Any:
     out, starts, ids = _reduce_runs(xp, np.add, _widened(data), segment_ids, 0)
     counts = _run_lengths(xp, starts, len(segment_ids), out)
     if out.dtype.kind in "iu":
-        out[ids] = _cut_quotient(out[ids], counts)
+        out[ids] = cut_quotient(out[ids], counts)
     elif out.dtype.kind == "c":
         # A row alone stays as it is: infinity over 1 has parts that are no numbers.
         out[ids] = xp.where(counts == 1, out[ids], out[ids] / counts)
@@ -162,13 +178,6 @@ def _run_lengths(xp: Any, starts: Any, total: int, like: Any) -> Any:
     """How many rows each run has, in the dtype of `like` and ready to broadcast against rows."""
     ends = xp.concatenate([starts[1:], xp.full(min(len(starts), 1), total)])
     return (ends - starts).astype(like.dtype).reshape((-1,) + (1,) * (like.ndim - 1))
-
-
-def _cut_quotient(total: Any, count: Any) -> Any:
-    quotient = abs(total) // count
-    negative = total < 0
-    quotient[negative] = -quotient[negative]
-    return quotient
 
 
 @segment_mean.gradient
@@ -535,14 +544,14 @@ def _sparse_segment(
         raise errors.invalid_argument("input must be at least rank 1")
     # The result is made before the rows and the order of the ids are looked at.
     last = int(segment_ids[-1]) if segment_ids.size else -1
-    if last >= 2**31 - 1:
+    if last >= min(np.iinfo(ids.dtype).max for ids in (indices, segment_ids)):
         raise errors.invalid_argument(f"Last segment id must be < kintmax, got {last}")
     if rows is not None and last >= rows:
         raise errors.invalid_argument("segment ids must be < num_segments")
     check_fits(xp, (max(0, last + 1) if rows is None else rows, *data.shape[1:]), data.dtype)
     _check_row_indices(xp, indices, data.shape[0])
     picked = _widened(data[indices])
-    out, starts, ids = _reduce_runs(xp, np.add, picked, segment_ids, 0, rows)
+    out, starts, ids = _reduce_runs(xp, np.add, picked, segment_ids, 0, rows, from_zero=False)
     if kind != "sum" and ids.size:
         counts = _run_lengths(xp, starts, len(segment_ids), out)
         out[ids] /= counts if kind == "mean" else xp.sqrt(counts)

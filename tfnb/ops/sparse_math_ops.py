@@ -262,7 +262,8 @@ def _extremum(
     rows, a_places, b_places = _union(a_indices, b_indices)
     a, b = np.zeros(len(rows), a_values.dtype), np.zeros(len(rows), a_values.dtype)
     a[a_places], b[b_places] = a_values, b_values
-    return rows, combine(a, b)
+    # Of equal ones the first: zeros have signs.
+    return rows, np.where(a == b, a, combine(a, b))
 
 
 _EXTREMUM = f"{_SPARSE_A}, {_SPARSE_B} -> output_indices: int64, output_values: T"

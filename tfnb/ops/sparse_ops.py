@@ -467,6 +467,8 @@ def sparse_tensor_dense_mat_mul(
             f"{dense.shape[0]}.  Did you forget a transpose?  Dimensions of A: "
             f"{np.asarray(a_shape).tolist()}).  Dimensions of B: {list(np.shape(b))}"
         )
+    if not (outer and dense.size):  # no index is looked at
+        rows, columns, values = rows[:0], columns[:0], values[:0]
     for what, found, size in (("k", columns, inner), ("m", rows, outer)):
         outside = (found < 0) | (found >= size)
         if outside.any():

@@ -433,9 +433,9 @@ def _beta_fraction(a: Any, b: Any, x: Any) -> Any:
     d = 1.0 / np.where(np.abs(d) < tiny, tiny, d)
     value = d.copy()
     # What has converged stays: a thousand more factors of nearly 1 would cost it digits.
-    active = np.True_
+    active: Any = np.True_
     for m in range(1, 2000):
-        moves = np.False_
+        moves: Any = np.False_
         for numerator in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
             -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),

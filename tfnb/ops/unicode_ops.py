@@ -255,6 +255,11 @@ def unicode_encode(
 ) -> Any:
     """Strings made of rows of code points."""
     how = Errors(errors, replacement_char)
+    if input_values.ndim != 1 or input_splits.ndim != 1:
+        raise status.invalid_argument(
+            "Both the input_tensor and input_splits should be of rank 1, not "
+            f"{input_values.ndim} and {input_splits.ndim}"
+        )
     splits = input_splits.tolist()
     if not splits:
         raise status.invalid_argument("input_splits should have elements, but given 0 elements")
