@@ -71,7 +71,19 @@ def chain() -> Any:
     return tf.reduce_sum(tf.square(tf.constant([1.0, 2.0]) * 3.0))
 
 
-@pytest.mark.parametrize("build", [conds_in_loops, chain])
+def on_two_devices() -> Any:
+    """A loop whose body is on another device."""
+
+    def body(i: Any, x: Any) -> list[Any]:
+        with tf.device("/CPU:1"):
+            return [i + 1, x * 2.0]
+
+    _, x = tf.while_loop(lambda i, _: i < 4, body, [0, tf.ones([3])], parallel_iterations=1)
+    with tf.device("/CPU:1"):
+        return tf.reduce_sum(x)
+
+
+@pytest.mark.parametrize("build", [conds_in_loops, chain, on_two_devices])
 def test_what_is_shown_at_the_end_is_what_the_reference_tells(
     graph: Any, build: Callable[[], Any]
 ) -> None:
@@ -79,12 +91,13 @@ def test_what_is_shown_at_the_end_is_what_the_reference_tells(
     fetch = build()
     seen = []
     for when in (Lowering.NEVER, Lowering.ALWAYS):
-        with tf.Session() as session, lowering(when):
+        config = tf.ConfigProto(device_count={"CPU": 2})
+        with tf.Session(config=config) as session, lowering(when):
             looked = Looked(session)
             value = session.run(fetch)
             states = looked.look()
             counters = states.pop("")
-            rows = {key: counters[key] for key in ("phase", "steps", "frames")}
+            rows = {key: counters[key] for key in ("phase", "steps", "frames", "sent_bytes")}
             bars = [{**one, "current": ""} for one in counters["partitions"]]
             assert looked.model.step is not None
             counts = looked.model.step.counts

@@ -9,13 +9,27 @@ import pytest
 from tests.common_runtime.conftest import cupy  # noqa: F401 - a fixture
 from tests.random_graphs.case import Case, Node
 from tests.random_graphs.generator import case_of_seed
-from tests.random_graphs.ways import _script, plain_config, reference
+from tests.random_graphs.ways import Everything, _script, plain_config, reference
 from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
 
 if TYPE_CHECKING:
     from tests.common_runtime.recording_cupy import RecordingCupy
+    from tfnb.proto import config_pb2
 
 _GPUS = {"/cpu:1": "/gpu:0", "/cpu:2": "/gpu:1", "": "/gpu:0"}
+
+
+def _moved(case: Case) -> Case:
+    nodes = [
+        Node(n.name, n.op, n.inputs, n.attrs, _GPUS.get(n.device, n.device)) for n in case.nodes
+    ]
+    return Case(nodes, case.steps, case.has_state, case.is_odd, case.notes)
+
+
+def _gpu_config() -> config_pb2.ConfigProto:
+    config = plain_config()
+    config.allow_soft_placement = True
+    return config
 
 
 def _differences(seed: int, cupy: RecordingCupy) -> list[str]:  # noqa: F811
@@ -25,12 +39,8 @@ def _differences(seed: int, cupy: RecordingCupy) -> list[str]:  # noqa: F811
     wanted = reference(case)
     if any(one.get("error", ("",))[0] == "DeadlineExceededError" for one in wanted):
         return []
-    nodes = [
-        Node(n.name, n.op, n.inputs, n.attrs, _GPUS.get(n.device, n.device)) for n in case.nodes
-    ]
-    config = plain_config()
-    config.allow_soft_placement = True
-    moved = Case(nodes, case.steps, case.has_state, case.is_odd, case.notes)
+    moved, config = _moved(case), _gpu_config()
+    nodes = moved.nodes
     ops = {node.name: node.op for node in nodes}
     found: list[Any] = []
     lines = []
@@ -57,6 +67,21 @@ _SEEDS = (200_030, 200_051, 200_068, 200_070, 200_078, 200_088, 200_098)
 def test_a_graph_on_gpus_gives_what_it_gives_on_cpus(seed: int, cupy: RecordingCupy) -> None:  # noqa: F811
     """On the reference executor, and as one function with fused kernels and CUDA graphs."""
     assert _differences(seed, cupy) == []
+
+
+@pytest.mark.parametrize("seed", _SEEDS)
+def test_nodes_on_gpus_are_counted_as_the_reference_tells(seed: int, cupy: RecordingCupy) -> None:  # noqa: F811
+    """With bytes that went from device to device, in functions with fused kernels and graphs."""
+    case = _moved(case_of_seed(seed))
+    case.steps = [step for step in case.steps for _ in range(3)]
+    answers = []
+    for takes_counts, way in ((False, Lowering.NEVER), (True, Lowering.ALWAYS)):
+        counts = Everything(takes_counts)
+        with lowering(way):
+            outcomes = _script(case, _gpu_config(), counts=counts)
+        answers.append([one.get("counts") for one in outcomes])
+    assert counts.num_counted > 0
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.slow

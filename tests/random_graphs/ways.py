@@ -148,19 +148,27 @@ class Everything(Executions):
         name = self._names[self._signature][partition][node_id]
         self.counts[f"{name} dead" if is_dead else name] += 1
 
+    def tensor_sent(
+        self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
+    ) -> None:
+        """Adds up."""
+        self.counts["bytes"] += num_bytes
+
     def step_counted(self, step_id: int, counts: Any) -> None:
         """Takes what was counted."""
         self.num_counted += 1
         live, dead = counts.nodes()
         assert counts.total == live.sum() + dead.sum()
-        names = self._names[self._signature][0]
+        names = [name for one in self._names[self._signature] for name in one]
         for name, ran, was_dead in zip(names, live.tolist(), dead.tolist(), strict=True):
-            self.counts[name], self.counts[f"{name} dead"] = ran, was_dead
+            self.counts[name] += ran
+            self.counts[f"{name} dead"] += was_dead
+        self.counts["bytes"] += counts.sent_bytes
         for loop in counts.loops():
-            name = self._frames[self._signature][0][loop.name_index]
-            self.counts[f"frames {name}"] = loop.runs
+            partitions = sum(loop.name in one for one in self._frames[self._signature])
+            self.counts[f"frames {loop.name}"] = loop.runs * partitions
             # Of a loop that ran often nobody counts how far it came before.
-            self.counts[f"last of {name}"] = loop.iteration if loop.runs == 1 else 0
+            self.counts[f"last of {loop.name}"] = loop.iteration if loop.runs == 1 else 0
 
     def take(self) -> dict[str, int]:
         """The counts since the last call."""
@@ -303,16 +311,20 @@ def lowered(case: Case) -> list[Outcome]:
         return _script(case, plain_config())
 
 
-def everything(case: Case) -> list[Outcome]:
+def everything(case: Case, *, on_one: bool = True) -> list[Outcome]:
     """All that the reference tells of nodes and loops, on one device."""
-    return _script(_on_one_device(case), plain_config(), counts=Everything(False))
+    return _script(
+        _on_one_device(case) if on_one else case, plain_config(), counts=Everything(False)
+    )
 
 
-def everything_counted(case: Case) -> tuple[list[Outcome], int]:
+def everything_counted(case: Case, *, on_one: bool = True) -> tuple[list[Outcome], int]:
     """The same of emitted functions, and how many steps were such."""
     counts = Everything(True)
     with lowering(Lowering.ALWAYS):
-        return _script(_on_one_device(case), plain_config(), counts=counts), counts.num_counted
+        return _script(
+            _on_one_device(case) if on_one else case, plain_config(), counts=counts
+        ), counts.num_counted
 
 
 def lowered_line_by_line(case: Case) -> list[Outcome]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device import Device
     from tfnb.common_runtime.direct_session import DirectSession
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
+    from tfnb.common_runtime.lowering.lowered_partition import LoweredStep
     from tfnb.core.dtypes import DType
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
     from tfnb.graph.graph import Graph
@@ -52,6 +53,7 @@ class Executors:
         they make, once they run as one function.
       num_runs: how often several partitions ran unwatched, until they became one.
       last_step_id: of the step that ran last; 0 before.
+      counted: the function of several partitions that counts what runs.
       stay_apart: several partitions cannot become one.
       needs_context: whether a kernel of it looks at its step.
     """
@@ -75,6 +77,7 @@ class Executors:
     needs_context: bool = True
     num_runs: int = 0
     last_step_id: int = 0
+    counted: LoweredStep | None = None
     stay_apart: bool = False
     _pool_choice: PoolChoice | None = None
 

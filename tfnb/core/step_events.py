@@ -191,7 +191,8 @@ class StepObserver:
     def step_counted(self, step_id: int, counts: Any) -> None:
         """Just before :meth:`step_done`: what ran of a step that told of no node.
 
-        ``counts`` has ``nodes()``, ``loops()``, ``total`` and ``running`` (``lowering/counts.py``).
+        ``counts`` has ``nodes()``, ``loops()``, ``total``, ``sent_bytes`` and ``running``
+        (``lowering/counts.py``).
         """
 
     def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
@@ -223,6 +224,10 @@ _OF_NODES = (
     "frame_done",
     "iteration_started",
     "iteration_done",
+    "tensor_sent",
+    "tensor_received",
+    "tensors_made",
+    "kernel_ran",
 )
 HOOKS = tuple(
     name for name, value in vars(StepObserver).items() if callable(value) and name[0] != "_"
@@ -234,7 +239,8 @@ class StepHooks:
     """The hooks somebody listens to, each one callable or None; made once per step.
 
     Attributes:
-      takes_counts: whoever wants to hear of nodes takes counts instead.
+      hears_nodes: somebody wants to hear of nodes.
+      takes_counts: whoever does takes counts instead.
       inside: the hooks of those who listen inside calls too; None where nobody does.
       debugger: who drives the step node by node; None where nobody does.
     """
@@ -257,6 +263,7 @@ class StepHooks:
     tensor_received: Callable[..., None] | None = None
     step_counted: Callable[..., None] | None = None
     step_done: Callable[..., None] | None = None
+    hears_nodes: bool = False
     takes_counts: bool = False
     inside: StepHooks | None = None
     debugger: StepDebugger | None = None
@@ -393,6 +400,7 @@ class StepEvents:
                 setattr(hooks, name, self._fan_out(name, listeners))
                 if name in _OF_NODES:
                     of_nodes += listeners
+        hooks.hears_nodes = bool(of_nodes)
         hooks.takes_counts = all(observer.takes_counts for observer in of_nodes)
         return hooks
 

@@ -92,18 +92,23 @@ class FrameBook:
             row.is_done = not row.active
         self._known.pop((partition, frame_id), None)
 
-    def counted(self, loops: Sequence[LoopCounts], device: str, names: tuple[str, ...]) -> None:
-        """What is known of the loops of a step with one partition that tells of none."""
+    def counted(
+        self, partition: int, loops: Sequence[LoopCounts], device: str, names: tuple[str, ...]
+    ) -> None:
+        """What is known of the loops of a partition that tells of none."""
         for loop in loops:
-            key = (0, loop.name_index)
-            self._outer[key] = (0, loop.parent) if loop.parent else None
-            self._entered[key] = loop.runs
+            if loop.name in names:
+                key = (partition, names.index(loop.name))
+                outer = loop.parent and loop.parent in names
+                self._outer[key] = (partition, names.index(loop.parent)) if outer else None
+                self._entered[key] = loop.runs
         for loop in loops:
-            key = (0, loop.name_index)
+            if loop.name not in names:
+                continue
+            key = (partition, names.index(loop.name))
             row = self._rows.get(key)
             if row is None:
-                row = FrameRow(names[loop.name_index], device, len(self._path(key)) - 1)
-                self._rows[key] = row
+                row = self._rows[key] = FrameRow(loop.name, device, len(self._path(key)) - 1)
             row.iteration = loop.iteration or row.iteration
             row.active = {0: [loop.iteration, loop.iteration - 1]} if loop.is_active else {}
             row.is_done = not loop.is_active

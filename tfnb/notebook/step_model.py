@@ -158,27 +158,37 @@ class RunningStep:
                 self.partitions[nodes[source].partition].done += 1
 
     def take(self, counts: StepCounts) -> None:
-        """What ran until now of a step that tells of no node; it has one partition."""
-        live, dead = counts.nodes()
-        runs = live + dead
-        place = np.array(self.signature.place_of[0], np.intp)
-        states = np.where(live > 0, DONE, np.where(dead > 0, DEAD, WAITING))
-        if counts.running >= 0 and states[counts.running] != DEAD:
-            states[counts.running] = RUNNING
-        before = np.array(self.counts)[place]
-        np.frombuffer(self.states, np.uint8)[place] = states
-        np.frombuffer(self.ran, np.uint8)[place[(runs > before) & (live > 0)]] = RAN
-        levels = np.minimum(np.frexp(runs)[1], MAX_LEVEL) << COUNT_SHIFT
-        np.frombuffer(self.levels, np.uint8)[place] = levels
-        for number, count in zip(place.tolist(), runs.tolist()):
-            self.counts[number] = count
-        about = self.partitions[0]
-        about.done, about.runs = int(np.count_nonzero(runs)), int(runs.sum())
-        about.dead = int(np.count_nonzero(states == DEAD))
-        if counts.running >= 0:
-            about.current = counts.running
-        view = self.signature.partitioned.partitions[0]
-        self.frames.counted(counts.loops(), view.device, view.frame_names)
+        """What ran until now of a step that tells of no node."""
+        all_live, all_dead = counts.nodes()
+        loops, first = counts.loops(), 0
+        self.sent_bytes = counts.sent_bytes
+        views = self.signature.partitioned.partitions
+        for number, (about, places) in enumerate(zip(self.partitions, self.signature.place_of)):
+            place = np.array(places, np.intp)
+            live, dead = (one[first : first + len(places)] for one in (all_live, all_dead))
+            running = counts.running - first
+            first += len(places)
+            runs = live + dead
+            states = np.where(live > 0, DONE, np.where(dead > 0, DEAD, WAITING))
+            if 0 <= running < len(places):
+                about.current = running
+                if states[running] != DEAD:
+                    states[running] = RUNNING
+            before = np.array(self.counts)[place]
+            np.frombuffer(self.states, np.uint8)[place] = states
+            np.frombuffer(self.ran, np.uint8)[place[(runs > before) & (live > 0)]] = RAN
+            levels = np.minimum(np.frexp(runs)[1], MAX_LEVEL) << COUNT_SHIFT
+            np.frombuffer(self.levels, np.uint8)[place] = levels
+            for node, count in zip(places, runs.tolist()):
+                self.counts[node] = count
+            about.done, about.runs = int(np.count_nonzero(runs)), int(runs.sum())
+            about.dead = int(np.count_nonzero(states == DEAD))
+            self.frames.counted(number, loops, views[number].device, views[number].frame_names)
+
+    def op_of(self, number: int) -> str:
+        """The op of the node with that number, counted through all partitions."""
+        ops = [op for view in self.signature.partitioned.partitions for op in view.node_ops]
+        return ops[number] if 0 <= number < len(ops) else ""
 
     def state_bytes(self) -> bytes:
         """One byte per node of the scene; what ran since the last call is marked until the end."""
@@ -295,6 +305,7 @@ class StepModel:
                 break
             place += 3
             self.node_runs += counted[4].total
+            self.sent_bytes += counted[4].sent_bytes
             self._ends.append(end[4])
             if len(times) < MAX_STEP_TIMES:
                 times.append(end[4] - begin[5])
@@ -383,17 +394,17 @@ class StepModel:
         if step is None or (session, step_id) != (self._session, step.step_id) or step.ended_ns:
             if kind == STEP_COUNTED:
                 self.node_runs += counts.total
+                self.sent_bytes += counts.sent_bytes
             return
         step.take(counts)
         if kind == STEP_COUNTED:
             return
         took = min(t_ns - max(self._looked_ns, self.first_ns), _LONGEST_LOOK_NS)
         self._looked_ns = t_ns
-        if counts.running >= 0:
-            op = step.signature.partitioned.partitions[0].node_ops[counts.running]
-            # Python lets go at the end of an iteration, where a Merge gets its value.
-            if op not in _MERGES:
-                self.busy_by_op[op] = self.busy_by_op.get(op, 0) + took
+        op = step.op_of(counts.running)
+        # Python lets go at the end of an iteration, where a Merge gets its value.
+        if op and op not in _MERGES:
+            self.busy_by_op[op] = self.busy_by_op.get(op, 0) + took
 
     def _finish(self, event: tuple[Any, ...]) -> None:
         _, _, session, step_id, t_ns, error = event

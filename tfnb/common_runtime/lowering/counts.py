@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tfnb.common_runtime.lowering.conditions import ALWAYS
-from tfnb.common_runtime.lowering.program import Compute, PartialSum, Program, Read
+from tfnb.common_runtime.lowering.program import Compute, PartialSum, Program, Read, Sent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -92,6 +92,7 @@ class Counting:
         self.blocks = [CountedBlock(Kind.ROOT)]
         self.loops: list[CountedLoop] = []
         self.counters: list[str] = []
+        self.has_sent = False
         self._stack = [0]
         self._around: list[int] = []  # the loops around, as places in self.loops
         self._lines: dict[int, tuple[int, int]] = {}  # item id -> line, block
@@ -102,6 +103,7 @@ class Counting:
         if isinstance(instruction, Compute | PartialSum | Read):
             self._lines[instruction.item.id] = line, self._stack[-1]
         self._line_of[id(instruction)] = line
+        self.has_sent |= isinstance(instruction, Sent)
 
     def open(
         self, kind: Kind, statement: int, first: int, literal: type_of_literal, value: int = 0
@@ -152,7 +154,8 @@ class Counting:
 
     def variables(self) -> tuple[str, ...]:
         """Everything that is counted."""
-        return (*self.counters, *(name for loop in self.loops for name in loop.names))
+        names = (name for loop in self.loops for name in loop.names)
+        return (*self.counters, *names, *(("sent",) if self.has_sent else ()))
 
     def _push(self, block: CountedBlock) -> int:
         self.blocks.append(block)
@@ -243,13 +246,11 @@ class CountPlan:
         self._lines = np.array([places[number][0] for number in order], np.int64)
         self._block_of = np.array([places[number][1] for number in order], np.int64)
         self._sizes = np.bincount(self._block_of, minlength=len(self._blocks)).tolist()
-        self._index: dict[str, int] = {}
         self._triggers: list[int] = []
         self._alone: list[tuple[int, list[int], int]] = []
         if immutable is None:
             return
-        self._index = {name: info.index for name, info in immutable.frames.items()}
-        self._triggers = [item.id for item in immutable.items if item.is_control_trigger]
+        self._triggers = sorted(program.triggered)
         bodies = {loop.frame_name: loop.block for loop in self._loops}
         for number, enters in reversed(program.alive_alone.items()):
             body = bodies[immutable.items[number].frame.name]
@@ -340,8 +341,8 @@ class CountPlan:
                 counted = [values[self._place_of[name]] for name in loop.names] or [0]
                 iteration = counted[0] or counted[-1]
                 is_active = block.first <= line <= block.last
-                name, parent = self._index[loop.frame_name], self._index[loop.parent]
-                found.append(LoopCounts(name, parent, runs, iteration, is_active))
+                row = LoopCounts(loop.frame_name, loop.parent, runs, iteration, is_active)
+                found.append(row)
         return found
 
 
@@ -349,15 +350,15 @@ class LoopCounts(NamedTuple):
     """All frames of one name.
 
     Attributes:
-      name_index: of the name, in the partition's view.
-      parent: that of the loop around it; 0: none.
+      name: theirs.
+      parent: that of the loop around it; "": none.
       runs: how many frames there were.
       iteration: which the latest is in, or has come to.
       is_active: whether one runs.
     """
 
-    name_index: int
-    parent: int
+    name: str
+    parent: str
     runs: int
     iteration: int
     is_active: bool
@@ -394,8 +395,17 @@ class StepCounts:
         plan: CountPlan = self._emitted.count_plan
         return plan.total(self._values)
 
+    @property
+    def sent_bytes(self) -> int:
+        """How much went from device to device."""
+        plan: CountPlan = self._emitted.count_plan
+        return self._values[-1] if plan.variables[-1:] == ("sent",) else 0
+
     def nodes(self) -> tuple[Any, Any]:
-        """How often each node ran and how often it was dead, by its id."""
+        """How often each node ran and how often it was dead, by its id.
+
+        Of several partitions that run as one function, those of the first come first.
+        """
         plan: CountPlan = self._emitted.count_plan
         return plan.nodes(self._values, self._line)
 

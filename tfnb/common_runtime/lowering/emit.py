@@ -82,6 +82,7 @@ from tfnb.common_runtime.lowering.program import (
     Program,
     Read,
     Segment,
+    Sent,
     insides_of,
     reads_of,
 )
@@ -387,6 +388,8 @@ class _Writer:
                 self._assign(instruction)
             case Mark():
                 pass
+            case Sent():
+                self._line(f"sent += getattr({instruction.source}, 'nbytes', 0)")
             case Copy():
                 text = f"{instruction.target} = {instruction.source}"
                 if instruction.index_target:

@@ -138,16 +138,19 @@ def lowered_together(executors: Executors, run_state: RunState) -> LoweredStep |
 
     Once they do, ``executors.alone`` is the one partition that they make.
     """
+    hooks = run_state.hooks
     if (
-        run_state.hooks is not IDLE_HOOKS
+        not (hooks is IDLE_HOOKS or (hooks.takes_counts and hooks.debugger is None))
         or run_state.record_outputs is not None
         or run_state.pool is not None
         or executors.stay_apart
         or _lowering is Lowering.NEVER
     ):
         return None
-    if executors.alone is not None:
+    if not hooks.hears_nodes and executors.alone is not None:
         return executors.alone.lowered
+    if hooks.hears_nodes and executors.counted is not None:
+        return executors.counted
     num_runs = executors.num_runs = executors.num_runs + 1
     num_nodes = sum(len(state.items) for state in executors.states)
     if _lowering is Lowering.WHEN_IT_PAYS:
@@ -158,10 +161,13 @@ def lowered_together(executors: Executors, run_state: RunState) -> LoweredStep |
     from tfnb.common_runtime.lowering.join import join
 
     joined = join(executors.states, executors.devices_to_sync) if num_nodes <= MAX_NODES else None
-    lowered = None if joined is None else lower(joined)
+    lowered = None if joined is None else lower(joined, counts=hooks.hears_nodes)
     if joined is None or lowered is None:
         executors.stay_apart = True
         return None
+    if hooks.hears_nodes:
+        executors.counted = lowered
+        return lowered
     joined.lowered = lowered
     executors.alone = joined
     return lowered

@@ -193,6 +193,13 @@ class Free:
 
 
 @dataclass(slots=True, eq=False)
+class Sent:
+    """A tensor has come from another device: its bytes are counted."""
+
+    source: str
+
+
+@dataclass(slots=True, eq=False)
 class Mark:
     """Nothing: it only has a block made where all nodes are of the kind that does nothing."""
 
@@ -213,6 +220,7 @@ type_of_instruction = (
     | Leave
     | Free
     | Mark
+    | Sent
 )
 Block = list[type_of_instruction]
 
@@ -231,6 +239,7 @@ class Program:
       predicates: these registers, each once.
       num_loops: how many frames there are.
       frames: of a function that counts, the number of each loop and its units, inner loops first.
+      triggered: of such a function, the nodes that are never dead.
       alive_alone: of such a function, the nodes that are alive even where their loop is not
         entered, and the Enters by which they are.
     """
@@ -243,6 +252,7 @@ class Program:
     predicates: list[str] = field(default_factory=list)
     num_loops: int = 0
     frames: list[tuple[int, list[Unit]]] = field(default_factory=list)
+    triggered: set[int] = field(default_factory=set)
     alive_alone: dict[int, set[int]] = field(default_factory=dict)
 
 
@@ -250,7 +260,7 @@ def reads_of(instruction: type_of_instruction) -> list[str]:
     """The registers an instruction reads by itself, not those of the blocks inside it."""
     if isinstance(instruction, Compute | Segment):
         return instruction.args
-    if isinstance(instruction, Read | Copy):
+    if isinstance(instruction, Read | Copy | Sent):
         return [instruction.source]
     if isinstance(instruction, If | Leave | CheckPredicate):
         return [instruction.predicate]

@@ -50,6 +50,7 @@ from tfnb.common_runtime.lowering.program import (
     Mark,
     Program,
     Read,
+    Sent,
     insides_of,
     type_of_instruction,
 )
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
 
+RECEIVES = ("_Recv", "_HostRecv")
 _SWITCHES = ("Switch", "RefSwitch", "_SwitchN")
 # They give the same in every step of a session.
 _FIXED = ("Const", "HostConst", "VarHandleOp")
@@ -434,6 +436,8 @@ class _Frame:
                 if item.op in _SWITCHES:
                     self._check_predicate(unit, item)
                 unit.instructions += owner.instructions(item)
+                if owner.counts and item.op in RECEIVES:
+                    unit.instructions.append(Sent(owner.register(item, 0)))
         for output in range(item.num_outputs):
             self._numbers.setdefault(owner.register(item, output), unit.number)
 
@@ -542,6 +546,7 @@ class _Frame:
         unit.waits_for_others = any(one.waits_for_others for one in frame._units)
         if owner.counts:
             owner.made.alive_alone.update(frame.alive_alone())
+            owner.made.triggered |= frame.triggered()
         if whole is None:
             return
         owner.made.num_loops += 1
@@ -601,6 +606,21 @@ class _Frame:
                 enters |= found.get(-1 if before.item is None else before.item.id, set())
             if enters:
                 found[item.id] = enters
+        return found
+
+    def triggered(self) -> set[int]:
+        """The ControlTriggers, which are never dead, and what waits for nothing else."""
+        found: set[int] = set()
+        for unit in self._units:
+            item = unit.item
+            if item is None or item.is_merge:
+                continue
+            owner = self._owner
+            before = [src.id for src, _ in owner.sources[item.id]]
+            if item.op not in RECEIVES:  # they are told what was sent
+                before += [src.id for src in owner.controls[item.id]]
+            if item.is_control_trigger or (before and found.issuperset(before)):
+                found.add(item.id)
         return found
 
     def mark(self, number: int) -> None:
