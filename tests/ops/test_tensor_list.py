@@ -19,7 +19,7 @@ def test_every_version_of_a_list_keeps_its_elements(seed):
     count = rng.randint(1, 9)
     wanted: list[list[int | None]] = [[None] * count]
     versions = [Places({}, count)]
-    for step in range(60):
+    for step in range(200):
         number = rng.choice([len(versions) - 1, rng.randrange(len(versions))])
         if rng.random() < 0.7:
             index = rng.randrange(count)
@@ -33,6 +33,19 @@ def test_every_version_of_a_list_keeps_its_elements(seed):
         assert len(versions[number]) == count
     assert [list(one) for one in versions] == wanted
     assert [one[1:] for one in versions] == [one[1:] for one in wanted]
+
+
+def test_who_keeps_the_first_of_many_versions_keeps_few_of_them():
+    """A loop of any length takes the same memory."""
+    newest = first = Places({}, 3)
+    for step in range(10_000):
+        newest = newest.replaced(step % 3, step)
+    between, one = 0, first
+    while one._newer is not None:
+        between, one = between + 1, one._newer
+    assert between < 100
+    assert list(newest) == [9999, 9997, 9998]
+    assert list(first) == [None, None, None]
 
 
 def test_a_place_that_is_not_there_is_refused():

@@ -69,22 +69,27 @@ class Stack(Sequence[Any]):
         return self._items[index + self._count if index < 0 else index]
 
 
+_LEAST_AGE = 64
+
+
 class Places(Sequence[Any]):
     """The elements of a list of which one after the other was set.
 
     The newest has them all; the one it was made from, which mostly nobody wants any more, knows
     what it had in the one place that differs, and takes a copy if somebody asks it for more.  So a
-    loop that sets an element in each iteration costs what it sets.  Places that were never set cost
-    nothing.
+    loop that sets an element in each iteration costs what it sets.  After as many as there are
+    places the next one takes a copy, so that who keeps an old one keeps no more than that.  Places
+    that were never set cost nothing.
     """
 
-    __slots__ = ("_before", "_count", "_index", "_items", "_newer")
+    __slots__ = ("_age", "_before", "_count", "_index", "_items", "_newer")
 
     _lock = threading.Lock()
 
     def __init__(self, items: dict[int, Any], count: int) -> None:
         self._items: dict[int, Any] | None = items
         self._count = count
+        self._age = 0  # how many had these items before
         # Where this is not the newest: who came after, and what stood where that one differs.
         self._newer: Places | None = None
         self._index = 0
@@ -94,7 +99,12 @@ class Places(Sequence[Any]):
         """The elements with one of them replaced."""
         with self._lock:
             items = self._own()
+            if self._age > max(_LEAST_AGE, self._count):
+                items = items.copy()
+                items[index] = item
+                return Places(items, self._count)
             newer = Places(items, self._count)
+            newer._age = self._age + 1
             self._newer, self._index, self._before = newer, index, items.get(index)
             self._items = None  # before it is written to: whoever reads looks again
             items[index] = item
@@ -120,7 +130,7 @@ class Places(Sequence[Any]):
             items = one._items.copy()
             for index, before in reversed(changes):
                 items[index] = before
-            self._items, self._newer, self._before = items, None, None
+            self._items, self._newer, self._before, self._age = items, None, None, 0
         return self._items
 
     def __len__(self) -> int:
