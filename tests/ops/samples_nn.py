@@ -334,6 +334,18 @@ def _pools() -> None:
     )
     SAMPLES.append(op("AvgPool", normal(1, 1, 1, 1), error="negative|Negative", **attrs))
     SAMPLES.append(op("MaxPool", np.zeros((0, 5, 6, 3), np.float32), **attrs))
+    # Images' maxima begin with the lowest finite number, volumes' are padded with it.
+    low = np.where(normal(1, 4, 4, 2) > 1, normal(1, 4, 4, 2), np.float32(-np.inf))
+    same = {"ksize": [1, 3, 3, 1], "strides": [1, 2, 2, 1], "padding": "SAME"}
+    SAMPLES.append(op("MaxPool", low, **same))
+    SAMPLES.append(op("MaxPoolWithArgmax", low, **same))
+    volume = {"ksize": [1, 1, 3, 3, 1], "strides": [1, 1, 1, 1, 1], "padding": "SAME"}
+    SAMPLES.append(op("MaxPool3D", low[:, None], **volume))
+    padded = dict(same, padding="EXPLICIT", explicit_paddings=[0, 0, 1, 2, 2, 1, 0, 0])
+    SAMPLES.append(op("MaxPool", low, **padded))
+    SAMPLES.append(op("MaxPool", np.zeros((1, 0, 4, 1), np.float32), **padded))
+    padded["explicit_paddings"] = [0, 0, 3, 0, 0, 0, 0, 0]
+    SAMPLES.append(op("MaxPool", low, error="smaller than the window", **padded))
     SAMPLES.append(op("AvgPool", np.zeros((0, 5, 6, 3), np.float32), **attrs))
     ties = np.zeros((1, 4, 4, 1), np.float32)
     for k, s, padding in ((2, 2, "VALID"), (3, 1, "SAME"), (3, 2, "SAME")):

@@ -22,7 +22,7 @@ from tfnb.ops.gradients import gradients
 # Which of two zeros is the larger is not decided; sums and products of many numbers, and what is
 # computed in another order, keep no sign of zero.
 _UNSIGNED_ZEROS = {
-    "Relu", "FractionalMaxPool", "Xlogy", "Xlog1py", "Xdivy",
+    "Relu", "Relu6", "FractionalMaxPool", "Xlogy", "Xlog1py", "Xdivy",
     "Cumsum",
     "AvgPool3D", "BatchMatMulV3",
     "Einsum",

@@ -63,8 +63,8 @@ _UNDEFINED: dict[str, dict[str, str]] = {
     "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D": {"nan": _ORDER},
     "AudioSpectrogram CholeskyGrad Qr Svd": {"nan": _ORDER},
     "Cumprod Div DivNoNan Inv InvGrad Log1p MatrixTriangularSolve Mul MulNoNan RealDiv "
-    "Reciprocal ReciprocalGrad RsqrtGrad SigmoidGrad SqrtGrad TanhGrad TridiagonalSolve "
-    "Xdivy Xlog1py Xlogy": _COMPLEX,
+    "Reciprocal ReciprocalGrad ResourceScatterDiv RsqrtGrad ScatterDiv SigmoidGrad SqrtGrad "
+    "TanhGrad TridiagonalSolve Xdivy Xlog1py Xlogy": _COMPLEX,
     "Conv2DBackpropFilter DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter FusedBatchNorm "
     "FusedBatchNormV2 FusedBatchNormV3": {"empty": _UNWRITTEN},
     "AdjustHue AdjustSaturation": {"nan": _LARGEST},
@@ -244,6 +244,7 @@ _UNDEFINED_CALLS: dict[str, Callable[[samples.Sample], bool]] = {
     "AvgPoolGrad": _other_gradients,
     "LowerBound UpperBound": _unsorted_rows,
     "Slice": lambda row: _overflows(*row.inputs[1:]),
+    "SplitV": lambda row: row.inputs[1].size and _overflows(*row.inputs[1].flat),
     "Roll": _overflowing_roll,
     "OneHot": _wide_depth,
     "MatrixBandPart": _least_band,

@@ -61,6 +61,8 @@ def _joined(data_format: str, batch: Any, height: Any, width: Any, depth: Any) -
 def _divide(value: int | None, divisor: int) -> int | None:
     if value is None:
         return None
+    if value >> 63:
+        raise ValueError(f"Dimension size overflow: {value} is more than 2**63 - 1")
     if value % divisor:
         raise ValueError(f"Dimension size must be evenly divisible by {divisor} but is {value}")
     return value // divisor
@@ -317,7 +319,7 @@ def _space_to_batch(xp: Any, input: Any, block: list[int], paddings: Any) -> Any
                 f"All values in block_shape must be positive, got value, {size} at index {axis}."
             )
         total = input.shape[axis + 1] + before + after
-        if total % size:
+        if total >> 63 or total % size:
             raise errors.invalid_argument(
                 f"padded_shape[{axis}]={total} is not divisible by block_shape[{axis}]={size}"
             )

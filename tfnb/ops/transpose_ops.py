@@ -50,6 +50,7 @@ def _transpose_shape(c: InferenceContext) -> TensorShape:
         size = length
     if size is None:
         return UNKNOWN_SHAPE
+    c.with_rank(1, 1)
     if dims is None:
         dims = (None,) * size
     if length is not None and length != size:

@@ -136,6 +136,8 @@ def output_dim(
         raise ValueError(f"Dilation rate must be >= 1, but got {dilation}")
     if padding == "SAME":
         return None if size is None else -(-size // stride)
+    if filter_size == 0 and dilation > 1:
+        raise ValueError("Negative dimension size caused by subtracting 1 from 0")
     if size is None or filter_size is None:
         return None
     reach = (filter_size - 1) * dilation + 1
