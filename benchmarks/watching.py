@@ -341,16 +341,17 @@ def _measure_set(build: Callable[[], Any], names: list[str], rounds: int) -> dic
     order = ["bare", *names]
     random.shuffle(order)
     sessions = {name: prepared(build, name) for name in order}
-    repeats = max(1, round(BLOCK_S / block(sessions["bare"][1], 3)))
-    # What watches takes up to hundreds of times as long: few runs will do.
-    slow = [name for name in names if ROWS[name][1]]
+    repeats = dict.fromkeys(order, max(1, round(BLOCK_S / block(sessions["bare"][1], 3))))
+    for name in names:
+        if ROWS[name][1]:
+            # What watches may take hundreds of times as long; its blocks are as long in seconds.
+            repeats[name] = max(1, round(BLOCK_S / block(sessions[name][1], 3)))
     times: dict[str, list[float]] = {name: [] for name in sessions}
     gc.disable()
     try:
         for _ in range(rounds):
             for name in order:
-                few = max(1, repeats // 8) if name in slow else repeats
-                times[name].append(block(sessions[name][1], few))
+                times[name].append(block(sessions[name][1], repeats[name]))
             order.reverse()
         gc.collect()
     finally:
