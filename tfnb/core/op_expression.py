@@ -131,7 +131,7 @@ def expressions_of(kernel: OpKernel) -> tuple[Expression, ...]:
     return tuple(
         one
         for one in kernel.definition.expressions
-        if (one.types is None or dtype in one.types) and one.is_for(attrs)
+        if (one.types is None or dtype in one.types) and (not one.attrs or one.is_for(attrs))
     )
 
 
@@ -140,7 +140,7 @@ def tile_of(kernel: OpKernel) -> Expression | None:
     found = kernel.definition.tile_expression
     if found is None or not _is_own_kernel(kernel):
         return None
-    if not found.is_for(kernel.attrs):
+    if found.attrs and not found.is_for(kernel.attrs):
         return None
     return found if found.types is None or kernel.attrs.get("T") in found.types else None
 

@@ -38,7 +38,7 @@ def find_held(program: Program) -> None:
     found = [
         (instruction, held)
         for instruction in instructions_in(program.root)
-        if isinstance(instruction, Compute) and (held := _held_of(instruction.item)) is not None
+        if isinstance(instruction, Compute) and (held := _held_of(instruction.item))
     ]
     if not found:
         return
