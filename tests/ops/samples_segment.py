@@ -24,7 +24,7 @@ def _sorted() -> None:
         SAMPLES.append(op(name, normal(4), np.array([0, 1, 1, 2], np.int32)))
         SAMPLES.append(op(name, normal(4, 2, 3), np.array([0, 1, 1, 1], np.int32)))
         SAMPLES.append(op(name, x, [0, 1, 0, 1, 2, 3], error="not increasing"))
-        SAMPLES.append(op(name, x, [-1, 0, 1, 1, 2, 3], error=">= 0"))
+        SAMPLES.append(op(name, x, [-1, 0, 1, 1, 2, 3], error="Segment id -1 out of range"))
         SAMPLES.append(op(name, x, [0, 1], error="same size as dimension 0|should be"))
         SAMPLES.append(op(name, x, [[0]], error="should be a vector|rank 1"))
         SAMPLES.append(

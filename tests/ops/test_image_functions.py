@@ -44,3 +44,13 @@ def test_ssim_wants_images_as_large_as_its_window() -> None:
         likeness = tf.image.ssim(small, small, 1.0)
         with pytest.raises(tf.errors.InvalidArgumentError, match="assertion failed"):
             session.run(likeness, {small: np.zeros((5, 20, 1))})
+
+
+def test_nothing_is_reversed_along_whatever_axes() -> None:
+    """Axes are not looked at where there is no element, as in TensorFlow."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        empty, axis = tf.placeholder(tf.float32), tf.placeholder(tf.int32)
+        reverse = tf.reverse(empty, axis)
+        assert session.run(reverse, {empty: np.zeros((0, 2)), axis: [3, 3]}).shape == (0, 2)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="out of valid range"):
+            session.run(reverse, {empty: np.zeros((1, 2)), axis: [3, 3]})

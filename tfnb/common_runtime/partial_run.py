@@ -303,9 +303,10 @@ class PartialRuns:
 
     def _check_computable(self, run: _PartialRun, feeds: set[str], fetches: Iterable[str]) -> None:
         """Refuses a fetch that needs a declared feed which is still missing."""
-        for fetch, _ in self._missing_feeds(run, feeds, fetches):
+        for _, feed in self._missing_feeds(run, feeds, fetches):
+            # As in TensorFlow, it is the feed that is named.
             raise errors.invalid_argument(
-                f"Fetch {fetch} can't be computed from the feeds that have been fed so far."
+                f"Fetch {feed} can't be computed from the feeds that have been fed so far."
             )
 
     def _missing_feeds(

@@ -17,6 +17,7 @@ from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, merge_dims
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops import array_ops
+from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.image_resize_ops import checked_pair, rounded
 
 _IMAGES = "T: {uint8, uint16, int8, int16, int32, int64, half, float, double}"
@@ -145,7 +146,7 @@ def crop_and_resize_op(
 ) -> Any:
     """The parts of images in boxes, all resized to `crop_size`."""
     if image.ndim != 4:
-        raise errors.invalid_argument("input image must be 4-D")
+        raise errors.invalid_argument(f"input image must be 4-D{shape_text(image.shape)}")
     batch, height, width, channels = image.shape
     if height <= 0 or width <= 0:
         raise errors.invalid_argument("image dimensions must be positive")
@@ -231,7 +232,7 @@ def crop_and_resize_grad_boxes(xp: Any, grads: Any, image: Any, boxes: Any, box_
     if grads.ndim != 4:
         raise errors.invalid_argument("grads image must be 4-D")
     if image.ndim != 4:
-        raise errors.invalid_argument("input image must be 4-D")
+        raise errors.invalid_argument(f"input image must be 4-D{shape_text(image.shape)}")
     _check(boxes, box_ind)
     _check_grads(grads, boxes, image.shape[3])
     height, width = image.shape[1:3]

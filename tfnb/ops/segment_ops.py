@@ -75,10 +75,15 @@ def _runs(xp: Any, segment_ids: Any) -> tuple[Any, Any]:
     if segment_ids.size == 0:
         return segment_ids[:0], segment_ids[:0]
     steps = segment_ids[1:] - segment_ids[:-1]
+    if int(segment_ids[-1]) < 0:
+        raise errors.invalid_argument("segment ids must be >= 0")
+    if int(segment_ids[0]) < 0:
+        raise errors.invalid_argument(
+            f"Segment id {int(segment_ids[0])} out of range [0, {int(segment_ids[-1]) + 1}), "
+            "possibly because 'segment_ids' input is not sorted."
+        )
     if (steps < 0).any():
         raise errors.invalid_argument("segment ids are not increasing")
-    if int(segment_ids[0]) < 0:
-        raise errors.invalid_argument("segment ids must be >= 0")
     starts = xp.concatenate([xp.zeros(1, np.int64), xp.nonzero(steps)[0] + 1])
     return starts, segment_ids[starts]
 

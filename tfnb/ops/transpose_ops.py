@@ -273,7 +273,7 @@ def _reverse_v2_shape(c: InferenceContext) -> TensorShape:
 def reverse(xp: Any, tensor: Any, axis: Any) -> Any:
     """The tensor with the order of elements reversed along the given axes."""
     rank = tensor.ndim
-    if rank == 0:
+    if tensor.size == 0 or rank == 0:
         return tensor
     if axis.ndim != 1:
         raise errors.invalid_argument(f"'axis' must be a 1-D tensor, not {axis.ndim}")
