@@ -62,7 +62,7 @@ _UNDEFINED: dict[str, dict[str, str]] = {
     "RFFT RFFT2D RFFT3D IRFFT IRFFT2D IRFFT3D": {"empty": _UNWRITTEN, "nan": _ORDER},
     "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D": {"nan": _ORDER},
     "AudioSpectrogram CholeskyGrad Qr Svd": {"nan": _ORDER},
-    "Cumprod Div DivNoNan Inv InvGrad Log1p MatrixTriangularSolve Mul MulNoNan RealDiv "
+    "Cumprod Div DivNoNan Inv InvGrad Log1p MatMul MatrixTriangularSolve Mul MulNoNan RealDiv "
     "Reciprocal ReciprocalGrad ResourceScatterDiv RsqrtGrad ScatterDiv SigmoidGrad SqrtGrad "
     "TanhGrad TridiagonalSolve Xdivy Xlog1py Xlogy": _COMPLEX,
     "Conv2DBackpropFilter DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter FusedBatchNorm "

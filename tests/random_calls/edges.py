@@ -82,7 +82,7 @@ def variants(row: Sample, random: np.random.RandomState) -> Iterator[tuple[str, 
         for position in chosen[:4]:
             special = _special(arrays[position].dtype)
             yield kind, _changed(row, {position: _sprinkled(special, random)}, gradient=False)
-            one = special[random.randint(2) : random.randint(2) + 2][:1]
+            one = special[[random.randint(3)]]
             yield kind, _changed(row, {position: _filled(one)}, gradient=False)
 
 

@@ -356,7 +356,8 @@ def joined(xp: Any, axis: Any, values: Any, argument: str) -> Any:
         )
     number = int(axis if axis.ndim == 0 else axis[0])
     try:
-        return xp.concatenate(values, number)
+        # To NumPy the least int32 is no axis at all.
+        return xp.concatenate(values, max(number, -999))
     except ValueError:
         _check_fit(values, number)
         raise
