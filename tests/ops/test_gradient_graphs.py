@@ -48,3 +48,12 @@ def test_the_stacked_gradient_of_an_unstacked_array_has_its_elements_shape() -> 
         assert slope.shape.as_list() == [None, 3]
         array = tfnb.TensorArray(tfnb.float32, 4, element_shape=[2])
         assert array.stack().shape.as_list() == [4, 2]
+
+
+def test_the_gradient_of_a_gathered_concat_has_tensorflows_nodes() -> None:
+    """Where the slices end is gathered along an axis made positive."""
+    with tfnb.Graph().as_default() as graph:
+        x = tfnb.placeholder(tfnb.float32, [2, 3])
+        tfnb.gradients(tfnb.gather(tfnb.concat([x, x], 0), [0]), x)
+    names = {op.name for op in graph.get_operations()}
+    assert {"gradients/concat_grad/Rank", "gradients/concat_grad/mod"} <= names

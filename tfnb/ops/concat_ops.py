@@ -467,6 +467,7 @@ def _concat_gradient_of_slices(grad: Any, values: Any, axis: Any) -> list[Any]:
     from tfnb.ops.slice_ops import slice_op
     from tfnb.ops.where_ops import where
 
+    position = axis % shape_ops.rank(values[0])
     axis_value = constant_value(axis)
     if axis_value is None:
         raise ValueError("Can only compute IndexedSlices gradient with statically-known concat_dim")
@@ -492,12 +493,11 @@ def _concat_gradient_of_slices(grad: Any, values: Any, axis: Any) -> list[Any]:
         return grads
     start: Any = constant(0, dtype=grad.indices.dtype)
     for size in sizes:
-        end = start + cast_ops.cast(gather(size, 0), grad.indices.dtype)
+        end = start + cast_ops.cast(gather(size, position), grad.indices.dtype)
         here = cwise_binary_ops.logical_and(grad.indices >= start, grad.indices < end)
         chosen = shape_ops.squeeze(where(here), axis=[1])
-        grads.append(
-            IndexedSlices(gather(grad.values, chosen), gather(grad.indices, chosen) - start, size)
-        )
+        indices = gather(grad.indices, chosen) - start
+        grads.append(IndexedSlices(gather(grad.values, chosen), indices, size))
         start = end
     return grads
 
