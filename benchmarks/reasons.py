@@ -54,5 +54,13 @@ REASONS = {
         "Ten vectorized loops over tiles in cache; below 1 in processor time. The wall's time is "
         "that of a second thread on a machine that has others to run."
     ),
+    "elementwise10_math_4m": (
+        "Ten loops over tiles in cache, NumPy's exponential, logarithm and tangent among them; "
+        "below 1 in processor time."
+    ),
+    "embedding_scatter_add": (
+        "Repeated rows are ranked, and added rank by rank; below 1 in processor time, and in most "
+        "runs of it alone in wall time, too."
+    ),
 }
 """By the name of the workload."""
